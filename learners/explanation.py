@@ -1,0 +1,153 @@
+"""The records in which every learner gives its reasons; ``kind`` tells them apart.
+
+All are plain data: :meth:`to_json` gives JSON that holds no NaN and no numpy type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+from learners.table import number_text
+from learners.types import Scalar
+
+Operator: TypeAlias = Literal["<=", ">", "in", "interval"]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One test on one column.
+
+    ``<=`` and ``>`` compare a numeric column with ``threshold``, or an ordinal one by the order of
+    its levels with the level ``threshold``. ``interval`` is ``low < x <= high``. ``in`` asks whether
+    the value is one of ``values`` (labels, not codes). Thresholds are exact.
+    """
+
+    column: str
+    operator: Operator
+    threshold: Scalar | None = None
+    low: Scalar | None = None
+    high: Scalar | None = None
+    values: tuple[Scalar, ...] = ()
+
+    def text(self) -> str:
+        """For people; every number prints so that it reads back to the same double."""
+        if self.operator == "in":
+            shown = ", ".join(scalar_text(value) for value in self.values)
+            return f"{self.column} = {shown}" if len(self.values) == 1 else f"{self.column} in {{{shown}}}"
+        if self.operator == "interval":
+            return f"{scalar_text(self.low)} < {self.column} <= {scalar_text(self.high)}"
+        return f"{self.column} {self.operator} {scalar_text(self.threshold)}"
+
+    def to_json(self) -> dict[str, Any]:
+        record: dict[str, Any] = {"column": self.column, "operator": self.operator}
+        if self.operator == "in":
+            record["values"] = list(self.values)
+        elif self.operator == "interval":
+            record["low"], record["high"] = self.low, self.high
+        else:
+            record["threshold"] = self.threshold
+        return record | {"text": self.text()}
+
+
+def scalar_text(value: Scalar | None) -> str:
+    """A label or number as shown in a condition."""
+    if isinstance(value, float):
+        return number_text(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One test met on the way down a tree.
+
+    Attributes:
+        node: id of the node that holds the test.
+        condition: the test in the form in which the followed branch satisfies it.
+        observed: the row's value; ``None`` where missing or unseen.
+        state: ``known``; ``missing`` or ``unseen`` where the value decided nothing.
+        child: id of the node that the branch leads to.
+        weight: share of the row that follows this branch (1 unless a value was missing).
+    """
+
+    node: int
+    condition: Condition
+    observed: Scalar | None
+    state: Literal["known", "missing", "unseen"]
+    child: int
+    weight: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "condition": self.condition.to_json()}
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One way from the root to a leaf that some share of the row follows.
+
+    Attributes:
+        leaf: id of the leaf (the node in which the walk ended).
+        weight: share of the row that ended here; the shares of all branches sum to 1.
+        steps: the tests on the way, in order.
+        rows: number of training rows in the leaf; their weight is ``training_weight``.
+        distribution: class shares of the leaf by label, or ``None`` for regression.
+        value: the leaf's mean for regression, else ``None``.
+    """
+
+    leaf: int
+    weight: float
+    steps: tuple[Step, ...]
+    rows: int
+    training_weight: float
+    distribution: tuple[tuple[Scalar, float], ...] | None = None
+    value: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        record = {
+            "leaf": self.leaf,
+            "weight": self.weight,
+            "steps": [step.to_json() for step in self.steps],
+            "rows": self.rows,
+            "training_weight": self.training_weight,
+        }
+        if self.distribution is not None:
+            record["distribution"] = [{"label": label, "share": share} for label, share in self.distribution]
+        if self.value is not None:
+            record["value"] = self.value
+        return record
+
+
+@dataclass(frozen=True)
+class PathExplanation:
+    """Why a tree answered as it did: every branch that the row followed, heaviest first.
+
+    One branch for a row with nothing missing; several with their weights where a test met a value
+    that is missing or unseen. The answer is the weighted mean of the branches' leaves.
+    """
+
+    branches: tuple[Branch, ...]
+    kind: Literal["path"] = "path"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"kind": self.kind, "branches": [branch.to_json() for branch in self.branches]}
+
+    def text(self) -> str:
+        """One line a branch: the tests joined by "and"."""
+        lines = []
+        for branch in self.branches:
+            tests = " and ".join(step.condition.text() for step in branch.steps) or "always"
+            share = "" if branch.weight == 1 else f" (weight {branch.weight:.6g})"
+            lines.append(f"{tests}{share}")
+        return "\n".join(lines)
+
+
+#: What ``explain`` may return; further kinds join here (rule, neighbours, contributions, votes, surrogate).
+Explanation: TypeAlias = PathExplanation
+
+
+def labelled(labels: tuple[Scalar, ...], shares: Mapping[int, float] | list[float]) -> tuple[tuple[Scalar, float], ...]:
+    """Pair each class label with its share, in class order."""
+    return tuple((label, float(shares[index])) for index, label in enumerate(labels))

@@ -1,0 +1,335 @@
+"""Typed columns and the table made of them: the one form in which data reach a learner.
+
+A table is a column-major float64 matrix with a :class:`Column` to each of its columns. A numeric
+cell is its number; a cell of a nominal, ordinal or boolean column is the code of its level. Two
+facts that are often confused are kept apart in every column: ``MISSING`` (NaN) says that no value
+is known, ``UNSEEN`` that a value is known but is none of the column's levels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from learners.errors import DataError, SchemaError, quoted
+from learners.types import Array, FloatArray, Int32Array, Scalar
+
+MISSING = math.nan
+UNSEEN = -1.0
+#: The largest magnitude below which every integer is exactly a float64.
+EXACT_INTEGER = 2**53
+
+LevelType: TypeAlias = Literal["text", "number", "boolean"]
+
+
+class Kind(StrEnum):
+    """What the values of a column mean, and so which tests make sense on it."""
+
+    NUMERIC = "numeric"  # a quantity; order and distance count
+    NOMINAL = "nominal"  # names without order
+    ORDINAL = "ordinal"  # names in a declared order
+    BOOLEAN = "boolean"  # two names, the first of them the false one
+
+
+def number_text(value: float) -> str:
+    """The shortest text that reads back as the same double; whole numbers without a point.
+
+    ``1`` and ``1.0`` are one text, so they are one level.
+    """
+    if value == math.floor(value) and abs(value) < EXACT_INTEGER:
+        return str(int(value))
+    return repr(float(value))
+
+
+def canonical_text(value: Scalar) -> str:
+    """The text under which a value is a level: texts as they are, ``true``/``false``, numbers shortest."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, int | np.integer):
+        return str(int(value))
+    return number_text(float(value))
+
+
+def parse_number(text: str) -> float | None:
+    """A finite double written in plain decimal or scientific notation, else ``None``.
+
+    Python's own extras (underscores, ``nan``, ``infinity``, full-width digits) are not numbers here.
+    """
+    stripped = text.strip()
+    if not stripped or not set(stripped) <= _NUMBER_CHARACTERS:
+        return None
+    try:
+        number = float(stripped)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+_NUMBER_CHARACTERS = frozenset("0123456789+-.eE")
+
+
+@dataclass(frozen=True)
+class Column:
+    """Name, kind and levels of one column.
+
+    Attributes:
+        name: unique within its table.
+        kind: see :class:`Kind`.
+        levels: canonical texts; the position is the code. Empty for a numeric column. For an
+            ordinal column in its order; for a boolean one (false, true).
+        level_type: the type in which labels are given back and, for ``number``, compared:
+            with ``number``, the inputs ``1``, ``1.0``, ``"1"`` and ``"1.0"`` are one level.
+    """
+
+    name: str
+    kind: Kind = Kind.NUMERIC
+    levels: tuple[str, ...] = ()
+    level_type: LevelType = "text"
+
+    @property
+    def is_numeric(self) -> bool:
+        return self.kind is Kind.NUMERIC
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return {level: code for code, level in enumerate(self.levels)}
+
+    @cached_property
+    def labels(self) -> tuple[Scalar, ...]:
+        """The levels in their own type, as they are given back to the caller."""
+        return tuple(self._label(level) for level in self.levels)
+
+    def _label(self, level: str) -> Scalar:
+        if self.level_type == "boolean":
+            return level == self.levels[-1]
+        if self.level_type == "number":
+            try:
+                return int(level)
+            except ValueError:
+                return float(level)
+        return level
+
+    def level_text(self, value: Scalar) -> str:
+        """The canonical text of a value in this column, whether or not it is one of its levels."""
+        if self.level_type == "number" and isinstance(value, str):
+            number = parse_number(value)
+            return value if number is None else number_text(number)
+        if self.kind is Kind.BOOLEAN and isinstance(value, bool | np.bool_):
+            return self.levels[int(value)]
+        return canonical_text(value)
+
+    def encode(self, value: Scalar | None) -> float:
+        """The cell for one value: its number, its level's code, ``MISSING`` or ``UNSEEN``.
+
+        Raises:
+            SchemaError: a numeric column was given something that is not a finite number.
+        """
+        if value is None:
+            return MISSING
+        if not self.is_numeric:
+            return float(self._codes.get(self.level_text(value), UNSEEN))
+        number = _as_number(value)
+        if number is None:
+            raise SchemaError(f"column {quoted(self.name)} takes finite numbers, not {quoted(value)}", field=self.name)
+        return number
+
+    def decode(self, cell: float) -> Scalar | None:
+        """The value of a cell; ``None`` for a missing one. An unseen cell has no value to give back."""
+        if math.isnan(cell):
+            return None
+        if self.is_numeric:
+            return int(cell) if cell == math.floor(cell) and abs(cell) < EXACT_INTEGER else float(cell)
+        return self.labels[int(cell)]
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object from which :meth:`from_json` makes an equal column."""
+        record: dict[str, Any] = {"name": self.name, "kind": self.kind.value}
+        if not self.is_numeric:
+            record["levels"] = list(self.levels)
+            record["level_type"] = self.level_type
+        return record
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Column:
+        return cls(
+            name=record["name"],
+            kind=Kind(record["kind"]),
+            levels=tuple(record.get("levels", ())),
+            level_type=record.get("level_type", "text"),
+        )
+
+
+def _as_number(value: Scalar) -> float | None:
+    if isinstance(value, bool | np.bool_):
+        return None
+    if isinstance(value, str):
+        return parse_number(value)
+    try:
+        number = float(value)
+    except (OverflowError, TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of typed columns.
+
+    Attributes:
+        columns: d columns with distinct names.
+        values: float64, shape (n, d), column-major; see the module's text for what a cell holds.
+    """
+
+    columns: tuple[Column, ...]
+    values: FloatArray = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 2 or self.values.shape[1] != len(self.columns):
+            raise DataError(f"{len(self.columns)} columns do not describe values of shape {self.values.shape}")
+        names = self.names
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise DataError(f"two columns are named {quoted(twice)}", field=twice)
+
+    @property
+    def names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.columns)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def position(self, name: str) -> int:
+        """Index of the column of that name."""
+        for index, column in enumerate(self.columns):
+            if column.name == name:
+                return index
+        raise SchemaError(f"there is no column {quoted(name)}", field=name)
+
+    def column(self, name: str) -> Series:
+        index = self.position(name)
+        return Series(self.columns[index], self.values[:, index])
+
+    def take(self, rows: Array) -> Table:
+        """The given rows (indices or a mask), in that order."""
+        return Table(self.columns, np.asfortranarray(self.values[rows]))
+
+    def select(self, names: Sequence[str]) -> Table:
+        """The named columns in the order given."""
+        indices = [self.position(name) for name in names]
+        return Table(tuple(self.columns[i] for i in indices), np.asfortranarray(self.values[:, indices]))
+
+    def drop(self, names: Iterable[str]) -> Table:
+        gone = set(names)
+        return self.select([name for name in self.names if name not in gone])
+
+    @classmethod
+    def from_array(cls, values: Array, names: Sequence[str] | None = None) -> Table:
+        """A table of numeric columns from an (n, d) matrix; NaN is missing, columns are x0, x1, ..."""
+        matrix = np.asfortranarray(values, dtype=np.float64)
+        if matrix.ndim != 2:
+            raise DataError(f"Expected 2D array, got {matrix.ndim}D array of shape {matrix.shape}; reshape your data")
+        given = names if names is not None else [f"x{index}" for index in range(matrix.shape[1])]
+        return cls(tuple(Column(name) for name in given), matrix)
+
+    @classmethod
+    def from_columns(cls, data: Mapping[str, Sequence[Scalar | None]], columns: Sequence[Column] = ()) -> Table:
+        """A table from values by column name; ``None`` is missing.
+
+        A column described in ``columns`` is encoded by its description. Of any other the kind
+        follows the Python types: booleans alone are boolean, numbers alone numeric, else nominal
+        with the levels in sorted order.
+        """
+        described = {column.name: column for column in columns}
+        series = [Series.from_values(name, cells, described.get(name)) for name, cells in data.items()]
+        if len({len(one.cells) for one in series}) > 1:
+            raise DataError(
+                "columns differ in length: " + ", ".join(f"{s.column.name}: {len(s.cells)}" for s in series)
+            )
+        rows = len(series[0].cells) if series else 0
+        values = np.empty((rows, len(series)), order="F")
+        for index, one in enumerate(series):
+            values[:, index] = one.cells
+        return cls(tuple(one.column for one in series), values)
+
+    def to_columns(self) -> dict[str, list[Scalar | None]]:
+        """The values by column name, the inverse of :meth:`from_columns`."""
+        return {
+            column.name: [column.decode(cell) for cell in self.values[:, index].tolist()]
+            for index, column in enumerate(self.columns)
+        }
+
+
+@dataclass(frozen=True)
+class Series:
+    """One column with its cells: what a target is given as.
+
+    Attributes:
+        column: name, kind and levels.
+        cells: float64, shape (n,), coded as in :class:`Table`.
+    """
+
+    column: Column
+    cells: FloatArray = field(repr=False)
+
+    def __len__(self) -> int:
+        return int(self.cells.shape[0])
+
+    @property
+    def codes(self) -> Int32Array:
+        """The codes of a column with levels; -1 where missing or unseen."""
+        return np.where(np.isnan(self.cells), -1, self.cells).astype(np.int32)
+
+    def take(self, rows: Array) -> Series:
+        return Series(self.column, self.cells[rows])
+
+    @classmethod
+    def from_values(cls, name: str, values: Sequence[Scalar | None], column: Column | None = None) -> Series:
+        """Encode values by a description, or by one inferred from their Python types."""
+        cells = list(values)
+        known = column if column is not None else infer_column(name, cells)
+        return cls(known, np.array([known.encode(value) for value in cells], dtype=np.float64))
+
+
+def infer_column(name: str, values: Iterable[Scalar | None]) -> Column:
+    """Describe a column by the Python types of its values; see :meth:`Table.from_columns`."""
+    known = [value for value in values if value is not None]
+    if known and all(isinstance(value, bool | np.bool_) for value in known):
+        return Column(name, Kind.BOOLEAN, ("false", "true"), "boolean")
+    if all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in known):
+        return Column(name, Kind.NUMERIC)
+    return Column(name, Kind.NOMINAL, nominal_levels(name, known))
+
+
+def nominal_levels(name: str, values: Iterable[Scalar]) -> tuple[str, ...]:
+    """Sorted canonical levels; two values of different type may not share one.
+
+    Raises:
+        DataError: e.g. ``1`` and ``"1"`` both occur, and no choice between them would be visible.
+    """
+    seen: dict[str, Scalar] = {}
+    for value in values:
+        text = canonical_text(value)
+        first = seen.setdefault(text, value)
+        if isinstance(first, str) != isinstance(value, str) or isinstance(first, bool) != isinstance(value, bool):
+            raise DataError(
+                f"column {quoted(name)} holds {quoted(first)} and {quoted(value)}, which are written alike "
+                "but differ in type; write both the same way",
+                field=name,
+            )
+    return tuple(sorted(seen))

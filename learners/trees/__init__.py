@@ -1,0 +1,1 @@
+"""Decision trees: one grower, one flat node array, one traversal."""

@@ -1,0 +1,102 @@
+"""The flat node array: the contract among growing, pruning, predicting, explaining, drawing, exporting.
+
+Layout: structure of arrays, one entry a node. Node 0 is the root. The children of a node are
+consecutive, ``first_child[i] .. first_child[i] + n_children[i] - 1``, and have larger ids than it,
+so one pass over ascending ids sees parents first, over descending ids children first. A branch is
+the position of a child among its siblings.
+
+Tests (``test[i]``):
+
+* ``LEAF``: none; ``n_children`` is 0.
+* ``THRESHOLD``: numeric value or ordinal code ``x <= threshold`` takes branch 0, else branch 1.
+* ``LEVELS``: the code is looked up among this node's own sorted codes
+  ``level_codes[level_start[i] : level_start[i] + level_count[i]]``; the entry at the same place of
+  ``level_branch`` is the branch. A code that is not there takes ``other_branch[i]``, or, where that
+  is -1, counts as unseen. Multiway, one-against-rest and subset splits are all of this form:
+  one-against-rest lists one code (branch 0) with ``other_branch`` 1; a subset split lists the codes
+  that occurred, other codes take the heavier branch; a multiway split lists the codes that
+  occurred, and where known levels did not, one more child of weight 0 holds the parent's
+  distribution and is ``other_branch``.
+
+A missing value follows ``missing_branch[i]``; where that is -1 it follows every child with the
+share ``fraction`` of that child. Further test kinds add a number here and arrays of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from learners.types import Array, FloatArray, Int8Array, Int32Array, IntArray
+
+LEAF, THRESHOLD, LEVELS = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """A tree of N nodes; K values a node (class weights, or mean and variance for regression).
+
+    Attributes:
+        test: int8 (N,), which test the node holds.
+        feature: int32 (N,), the tested column; -1 in a leaf.
+        threshold: float64 (N,), see ``THRESHOLD``; NaN elsewhere.
+        first_child, n_children, parent: int32 (N,); -1, 0 and -1 where there is none.
+        depth: int32 (N,), 0 at the root.
+        missing_branch, other_branch: int32 (N,), branch numbers or -1.
+        fraction: float64 (N,), the node's share of its parent's known weight; 1 at the root.
+        level_start, level_count: int32 (N,), the node's slice of the two arrays that follow.
+        level_codes, level_branch: int32 (L,).
+        rows: int64 (N,), training rows of positive weight that reached the node, fractions counted whole.
+        weight: float64 (N,), their total weight.
+        value: float64 (N, K), class weights; or mean and variance.
+        impurity: float64 (N,), of the node under the criterion; gain: float64 (N,), of its test.
+    """
+
+    test: Int8Array
+    feature: Int32Array
+    threshold: FloatArray
+    first_child: Int32Array
+    n_children: Int32Array
+    parent: Int32Array
+    depth: Int32Array
+    missing_branch: Int32Array
+    other_branch: Int32Array
+    fraction: FloatArray
+    level_start: Int32Array
+    level_count: Int32Array
+    level_codes: Int32Array
+    level_branch: Int32Array
+    rows: IntArray
+    weight: FloatArray
+    value: FloatArray
+    impurity: FloatArray
+    gain: FloatArray
+
+    @property
+    def n_nodes(self) -> int:
+        return int(self.test.shape[0])
+
+    @property
+    def n_leaves(self) -> int:
+        return int(np.count_nonzero(self.test == LEAF))
+
+    def children(self, node: int) -> range:
+        first = int(self.first_child[node])
+        return range(first, first + int(self.n_children[node]))
+
+    def leaves(self) -> IntArray:
+        """Ids of the leaves, ascending."""
+        return np.flatnonzero(self.test == LEAF)
+
+    def levels_of(self, node: int) -> tuple[Int32Array, Int32Array]:
+        """The node's own codes and the branch of each."""
+        span = slice(int(self.level_start[node]), int(self.level_start[node] + self.level_count[node]))
+        return self.level_codes[span], self.level_branch[span]
+
+    def to_arrays(self) -> dict[str, Array]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Array]) -> Nodes:
+        return cls(**{field.name: arrays[field.name] for field in fields(cls)})

@@ -1,0 +1,1 @@
+"""Rulewood's service: HTTP, jobs and storage around the learners."""

@@ -1,0 +1,1 @@
+"""The store: SQLAlchemy on SQLite or PostgreSQL; one query module per resource."""
