@@ -165,11 +165,11 @@ def _field(parameter: Parameter) -> Any:
     return dataclasses.field(default=parameter.default, metadata={_KEY: parameter})
 
 
-Declared = TypeVar("Declared", bound=type)
+Declared = TypeVar("Declared")
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(integer, real, flag, choice, mapping))
-def learner(cls: Declared) -> Declared:
+def learner(cls: type[Declared]) -> type[Declared]:
     """Class decorator: a keyword-only constructor from the declared parameters."""
     return dataclasses.dataclass(kw_only=True, eq=False, repr=False)(cls)
 

@@ -16,4 +16,4 @@ Array: TypeAlias = NDArray[Any]
 
 #: A label or level as the person who uploaded it wrote it; survives JSON unchanged.
 Scalar: TypeAlias = str | int | float | bool
-Json: TypeAlias = None | str | int | float | bool | list["Json"] | dict[str, "Json"]
+Json: TypeAlias = str | int | float | bool | list["Json"] | dict[str, "Json"] | None

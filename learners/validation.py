@@ -1,0 +1,311 @@
+"""What callers may hand to a learner, and the one form into which it is brought.
+
+``fit`` and ``predict`` take a :class:`~learners.table.Table`, a data frame or anything array-like;
+everything after these functions is a table of known columns, a target without gaps and weights
+that are finite.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from learners.errors import DataError, SchemaError, quoted
+from learners.table import UNSEEN, Column, Kind, LevelType, Series, Table, canonical_text
+from learners.types import Array, FloatArray, Scalar
+
+
+def as_table(X: Any) -> Table:
+    """A table from a Table, a data frame (anything with ``columns``) or an array-like of numbers.
+
+    Raises:
+        DataError: not two-dimensional, complex, infinite, or a text that is no number.
+    """
+    if isinstance(X, Table):
+        table = X
+    elif is_frame(X):
+        table = Table.from_columns({str(name): _cells(X[name]) for name in X.columns})
+    else:
+        table = Table.from_array(_matrix(X))
+    _refuse_infinite(table)
+    return table
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame, by what it offers."""
+    return hasattr(X, "columns") and hasattr(X, "__getitem__")
+
+
+def _cells(values: Any) -> list[Scalar | None]:
+    return [None if _is_missing(value) else value for value in values.to_list()]
+
+
+def _is_missing(value: Any) -> bool:
+    # pandas' own mark is known by its name, so that pandas need not be there.
+    is_nan = isinstance(value, float | np.floating) and math.isnan(value)
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _matrix(X: Any) -> Array:
+    if hasattr(X, "toarray"):
+        raise TypeError("Sparse data were passed for X, but dense data are required; call X.toarray() first")
+    try:
+        matrix = np.asarray(X)
+        if np.iscomplexobj(matrix):
+            raise DataError("Complex data not supported: a column is a quantity or a name")
+        if matrix.dtype.kind in "Mm":
+            raise DataError("dates and durations are no numbers: pass a Table, or convert them first")
+        return np.asarray(matrix, dtype=np.float64)
+    except DataError:
+        raise
+    except ValueError as error:
+        raise DataError(f"X must be a rectangle of numbers (NaN is missing): {error}") from error
+
+
+def _refuse_infinite(table: Table) -> None:
+    infinite = np.isinf(table.values)
+    if infinite.any():
+        row, column = (int(index[0]) for index in np.nonzero(infinite))
+        name = table.columns[column].name
+        raise DataError(
+            f"column {quoted(name)} is infinite in row {row}; only finite numbers and NaN (missing) are allowed (inf)",
+            field=name,
+        )
+
+
+def conform(table: Table, columns: Sequence[Column]) -> Table:
+    """The table with exactly these columns: found by name, levels recoded by their text.
+
+    A level that the wanted column does not have becomes ``UNSEEN``; further columns are left out.
+
+    Raises:
+        SchemaError: a column is absent, or numeric in one of the two only.
+    """
+    if table.columns == tuple(columns):
+        return table
+    by_name = {name: index for index, name in enumerate(table.names)}
+    absent = [column.name for column in columns if column.name not in by_name]
+    if absent:
+        raise SchemaError(
+            f"column {quoted(absent[0])} is absent" + (f" (and {len(absent) - 1} more)" if absent[1:] else ""),
+            field=absent[0],
+        )
+    values = np.empty((table.n_rows, len(columns)), order="F")
+    for index, column in enumerate(columns):
+        source = by_name[column.name]
+        values[:, index] = _recode(table.columns[source], column, table.values[:, source])
+    return Table(tuple(columns), values)
+
+
+def conform_frame(X: Any, columns: Sequence[Column]) -> Table:
+    """A data frame as a table of these columns; every cell is encoded by its column's description."""
+    names = {str(name): name for name in X.columns}
+    absent = [column.name for column in columns if column.name not in names]
+    if absent:
+        raise SchemaError(f"column {quoted(absent[0])} is absent", field=absent[0])
+    return Table.from_columns({column.name: _cells(X[names[column.name]]) for column in columns}, columns)
+
+
+def _recode(source: Column, wanted: Column, cells: FloatArray) -> FloatArray:
+    if source.is_numeric != wanted.is_numeric:
+        if np.isnan(cells).all():  # nothing known, so nothing to misread
+            return cells
+        raise SchemaError(f"column {quoted(wanted.name)} is {wanted.kind}, not {source.kind}", field=wanted.name)
+    if source.is_numeric or source.levels == wanted.levels:
+        return cells
+    mapping = np.array([wanted.encode(label) for label in source.labels] + [UNSEEN])
+    known = ~np.isnan(cells)
+    recoded = cells.copy()
+    recoded[known] = mapping[cells[known].astype(np.int64)]  # UNSEEN is -1: the last entry
+    return recoded
+
+
+def check_training(X: Any, y: Any, *, classification: bool) -> tuple[Table, Series]:
+    """The table and target of a fit, checked against each other.
+
+    Raises:
+        DataError: no rows, no columns, lengths differ, a cell is no code of its column, the target
+            has missing, unseen or infinite values.
+    """
+    table = as_table(X)
+    if table.n_columns == 0:
+        raise DataError(f"0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required.")
+    target = as_target(y, classification=classification)
+    if len(target) != table.n_rows:
+        raise DataError(f"X has {table.n_rows} rows but y has {len(target)}: inconsistent numbers of samples")
+    if table.n_rows == 0:
+        raise DataError(
+            "Found array with 0 sample(s) while a minimum of 1 is required: there are no rows to learn from"
+        )
+    for index, column in enumerate(table.columns):
+        check_codes(column, table.values[:, index])
+    _check_target(target)
+    return table, target
+
+
+def check_codes(column: Column, cells: FloatArray) -> None:
+    """Refuse cells of a column with levels that are neither a code, nor missing, nor unseen.
+
+    Raises:
+        DataError: names the column and the row.
+    """
+    if column.is_numeric:
+        return
+    bad = ~(np.isnan(cells) | ((cells >= UNSEEN) & (cells < len(column.levels)) & (cells == np.floor(cells))))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(
+            f"column {quoted(column.name)} holds {cells[row]!r} in row {row}, which is no code of its "
+            f"{len(column.levels)} levels",
+            field=column.name,
+        )
+
+
+def _check_target(target: Series) -> None:
+    name = target.column.name
+    missing = np.isnan(target.cells)
+    if missing.any():
+        raise DataError(
+            f"the target is missing (NaN) in row {int(np.argmax(missing))}; drop such rows first", field=name
+        )
+    if target.column.is_numeric:
+        infinite = np.isinf(target.cells)
+        if infinite.any():
+            raise DataError(
+                f"the target is infinite (inf) in row {int(np.argmax(infinite))}; it must be finite", field=name
+            )
+        return
+    check_codes(target.column, target.cells)
+    unseen = target.cells == UNSEEN
+    if unseen.any():
+        raise DataError(f"the target of row {int(np.argmax(unseen))} is none of its column's levels", field=name)
+
+
+def as_target(y: Any, *, classification: bool) -> Series:
+    """A target from a Series or an array-like of shape (n,)."""
+    if y is None:
+        raise DataError("this estimator requires y to be passed, but the target y is None")
+    if isinstance(y, Series):
+        if y.column.is_numeric == classification:
+            wanted = "nominal, ordinal or boolean" if classification else "numeric"
+            raise DataError(
+                f"the target {quoted(y.column.name)} is {y.column.kind}; it must be {wanted}", field=y.column.name
+            )
+        return y
+    values = _vector(y)
+    if np.iscomplexobj(values):
+        raise DataError("Complex data not supported: the target is a quantity or a name")
+    return _class_target(values) if classification else _numeric_target(values)
+
+
+def _vector(y: Any) -> Array:
+    # numpy would quietly turn [1, "1"] into two texts and [True, 1] into two numbers
+    mixed = isinstance(y, list | tuple) and len({type(value) for value in y}) > 1
+    values = np.asarray(y, dtype=object if mixed else None)
+    if values.ndim == 2 and values.shape[1] == 1:
+        warnings.warn("A column-vector y was passed when a 1d array was expected", UserWarning, stacklevel=4)
+        values = values.ravel()
+    if values.ndim != 1:
+        raise DataError(f"y should be a 1d array, got an array of shape {values.shape} instead.")
+    return values
+
+
+def _numeric_target(values: Array) -> Series:
+    try:
+        cells = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"the target must be numbers: {error}", field="y") from error
+    if not np.isfinite(cells).all():
+        raise DataError("the target contains NaN or infinity (inf); it must be finite", field="y")
+    return Series(Column("y"), cells)
+
+
+def _class_target(values: Array) -> Series:
+    if values.dtype.kind == "f":
+        if not np.isfinite(values).all():
+            raise DataError("Input y contains NaN or infinity (inf); every row needs a label", field="y")
+        if (values != np.floor(values)).any():
+            raise DataError("Unknown label type: continuous. The target of a classifier must be labels, not quantities")
+    level_type = _level_type(values)
+    if level_type == "boolean":
+        return Series(Column("y", Kind.BOOLEAN, ("false", "true"), "boolean"), values.astype(np.float64))
+    distinct, codes = np.unique(values, return_inverse=True)
+    levels = tuple(canonical_text(value) for value in distinct.tolist())
+    return Series(Column("y", Kind.NOMINAL, levels, level_type), codes.astype(np.float64))
+
+
+def _level_type(values: Array) -> LevelType:
+    by_kind: dict[str, LevelType] = {"b": "boolean", "i": "number", "u": "number", "f": "number", "U": "text"}
+    if values.dtype.kind in by_kind:
+        return by_kind[values.dtype.kind]
+    found = {_scalar_type(value) for value in values.tolist()}
+    if len(found) > 1:
+        raise DataError(
+            "Unknown label type: y mixes texts, numbers or booleans; write all labels in one type", field="y"
+        )
+    return found.pop() if found else "text"
+
+
+def _scalar_type(value: Any) -> LevelType:
+    if _is_missing(value):
+        raise DataError("Input y contains NaN: every row needs a label", field="y")
+    if isinstance(value, bool | np.bool_):
+        return "boolean"
+    if isinstance(value, int | float | np.integer | np.floating):
+        return "number"
+    if isinstance(value, str):
+        return "text"
+    raise DataError(f"Unknown label type: {quoted(value)}; a label is a text, a number or a boolean", field="y")
+
+
+def labels_of(y: Any) -> Array:
+    """The labels or numbers of a target as an array of shape (n,), whether it is a Series or array-like.
+
+    A Series of labels gives an object array; what is missing in it is ``None``.
+    """
+    if not isinstance(y, Series):
+        return np.asarray(y)
+    if y.column.is_numeric:
+        return y.cells
+    labels = np.empty(len(y.column.labels) + 1, dtype=object)
+    labels[:-1] = y.column.labels
+    found: Array = labels[y.codes]  # -1, missing or unseen, is the last entry: None
+    return found
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
+    """Row weights as float64, shape (n,); all ones where none are given.
+
+    Raises:
+        DataError: wrong shape, negative, NaN or infinite, or all zero.
+    """
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = _weight_array(sample_weight)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.ndim != 1:
+        raise DataError("Sample weights must be 1D array or scalar", field="sample_weight")
+    if weights.shape != (n_rows,):
+        raise DataError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}!", field="sample_weight")
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise DataError(
+            f"the weight of row {row} is {weights[row]}; weights are finite (not NaN, not inf) and >= 0",
+            field="sample_weight",
+        )
+    if not (weights > 0).any():
+        raise DataError("every weight is 0, so there are no rows to learn from", field="sample_weight")
+    return weights
+
+
+def _weight_array(sample_weight: Any) -> FloatArray:
+    try:
+        return np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"weights must be numbers: {error}", field="sample_weight") from error
