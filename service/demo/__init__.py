@@ -1,0 +1,1 @@
+"""The demonstration: the whole road on real data over HTTP."""
