@@ -16,10 +16,22 @@ def tracked() -> list[Path]:
 
 
 def test_top_level_is_as_given() -> None:
-    for name in (
-        "pyproject.toml Dockerfile docker-compose.yml service learners tests Makefile README.md CONTRIBUTING.md "
-        "CHANGELOG.md docs/decisions benchmarks .ci/run requirements.lock"
-    ).split():
+    for name in [
+        "pyproject.toml",
+        "Dockerfile",
+        "docker-compose.yml",
+        "service",
+        "learners",
+        "tests",
+        "Makefile",
+        "README.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "docs/decisions",
+        "benchmarks",
+        ".ci/run",
+        "requirements.lock",
+    ]:
         assert (ROOT / name).exists(), name
 
 

@@ -25,7 +25,7 @@ KEY = "rk_" + "container-test-" * 3
 
 
 def as_non_root(command: list[str]) -> list[str]:
-    """Drop to an unprivileged user; it may read what root may (the interpreter can lie in root's home), write nothing."""
+    """Drop to an unprivileged user; it may read all (the interpreter can lie in a home), write nothing."""
     if os.geteuid() != 0:
         return command
     drop = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--no-new-privs"]
