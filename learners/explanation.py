@@ -5,6 +5,8 @@ All are plain data: :meth:`to_json` gives JSON that holds no NaN and no numpy ty
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
@@ -33,12 +35,13 @@ class Condition:
 
     def text(self) -> str:
         """For people; every number prints so that it reads back to the same double."""
+        name = name_text(self.column)
         if self.operator == "in":
             shown = ", ".join(scalar_text(value) for value in self.values)
-            return f"{self.column} = {shown}" if len(self.values) == 1 else f"{self.column} in {{{shown}}}"
+            return f"{name} = {shown}" if len(self.values) == 1 else f"{name} in {{{shown}}}"
         if self.operator == "interval":
-            return f"{scalar_text(self.low)} < {self.column} <= {scalar_text(self.high)}"
-        return f"{self.column} {self.operator} {scalar_text(self.threshold)}"
+            return f"{scalar_text(self.low)} < {name} <= {scalar_text(self.high)}"
+        return f"{name} {self.operator} {scalar_text(self.threshold)}"
 
     def to_json(self) -> dict[str, Any]:
         record: dict[str, Any] = {"column": self.column, "operator": self.operator}
@@ -52,12 +55,20 @@ class Condition:
 
 
 def scalar_text(value: Scalar | None) -> str:
-    """A label or number as shown in a condition."""
+    """A label or number as shown in a condition; a text with blanks or signs in it stands in quotes."""
     if isinstance(value, float):
         return number_text(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
+    return name_text(value) if isinstance(value, str) else str(value)
+
+
+def name_text(name: str) -> str:
+    """A column's name or a level, in JSON's quotes unless it is one plain word: no text reads two ways."""
+    return name if _PLAIN.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+
+
+_PLAIN = re.compile(r"[\w.+-]+")
 
 
 @dataclass(frozen=True)

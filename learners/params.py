@@ -103,7 +103,10 @@ class Parameter:
 def _is_number(value: Any) -> bool:
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
         return False
-    return math.isfinite(value)
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond every double
+        return False
 
 
 def integer(
@@ -207,8 +210,9 @@ class Parameterised:
         Raises:
             ParameterError: a name is none of this learner's parameters.
         """
-        for name, value in params.items():
+        for name in params:
             self._known(name)
+        for name, value in params.items():
             setattr(self, name, value)
         return self
 
@@ -219,9 +223,17 @@ class Parameterised:
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Any:
-        """An unfitted learner with these parameters, every name and value checked."""
+        """An unfitted learner with these parameters, every name and value checked; 3.0 for an integer is 3.
+
+        Raises:
+            ParameterError: a name is unknown or a value not allowed.
+        """
         made = cls().set_params(**params)
         made.check_params()
+        for parameter in cls.parameters():
+            value = getattr(made, parameter.name)
+            if parameter.type == "integer" and value is not None:
+                setattr(made, parameter.name, int(value))
         return made
 
     @classmethod

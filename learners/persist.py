@@ -1,9 +1,10 @@
 """Models as bytes: arrays and a JSON header in the safetensors container. No code is ever loaded.
 
 Layout (safetensors): 8 bytes little-endian length of the JSON header, the header, the arrays.
-Rulewood's own header is one JSON text under ``__metadata__.rulewood``. A sha256 over that text and
-all arrays guards against damage; ``format`` counts layout changes, and older ones are brought
-forward by :data:`UPGRADES`.
+Rulewood's own part is one JSON text under ``__metadata__.rulewood``: ``format``, ``sha256`` and the
+model's ``header``. The checksum is taken over the whole file with its own 64 digits read as zeros,
+so no byte can change unnoticed. ``format`` counts layout changes; older ones are brought forward by
+:data:`UPGRADES`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from safetensors.numpy import save as save_tensors
 
 from learners.base import ModelState
-from learners.errors import ModelFormatError
+from learners.errors import ModelFormatError, quoted
 from learners.types import Array
 
 FORMAT = 1
@@ -34,38 +35,48 @@ _DTYPES = {
     "U8": "|u1",
     "BOOL": "|b1",
 }
+_ZEROS = "0" * 64
+#: What stands before the digits of the checksum, as a JSON text within a JSON text.
+_BEFORE_DIGITS = rb"\"sha256\": \""
 
 #: Functions that bring a state of format k to format k + 1, by k.
 UPGRADES: dict[int, Callable[[ModelState], ModelState]] = {}
 
 
 def dump(state: ModelState) -> bytes:
-    """The bytes of a model; equal states give equal bytes."""
-    arrays = {name: np.ascontiguousarray(array) for name, array in sorted(state.arrays.items())}
+    """The bytes of a model; equal states give equal bytes.
+
+    Raises:
+        ModelFormatError: an array of a type that the format does not hold.
+    """
+    arrays = {name: _storable(name, array) for name, array in sorted(state.arrays.items())}
     header = json.dumps(state.header, sort_keys=True, allow_nan=False, ensure_ascii=False)
-    metadata = {"rulewood": header, "format": str(FORMAT), "sha256": _checksum(header, arrays)}
-    return bytes(save_tensors(arrays, metadata=metadata))
+    # one entry only: the container writes several in an order that differs from call to call
+    metadata = {"rulewood": f'{{"format": {FORMAT}, "sha256": "{_ZEROS}", "header": {header}}}'}
+    data = bytearray(save_tensors(arrays, metadata=metadata))
+    place = _digits(data)
+    data[place] = hashlib.sha256(data).hexdigest().encode()
+    return bytes(data)
 
 
-def load(data: bytes | memoryview | mmap.mmap) -> ModelState:
+def load(data: bytes | bytearray | memoryview | mmap.mmap) -> ModelState:
     """The inverse of :func:`dump`; arrays are read-only views of ``data``.
 
     Raises:
         ModelFormatError: damaged, foreign or of a newer format.
     """
-    view = memoryview(data)
-    entries = _header(view)
-    metadata = entries.pop("__metadata__", {})
-    if not isinstance(metadata, dict) or "rulewood" not in metadata:
-        raise ModelFormatError("not a Rulewood model: the header has no entry 'rulewood'")
-    version = int(metadata.get("format", 0))
-    if not 1 <= version <= FORMAT:
-        raise ModelFormatError(f"the model has format {version}; this version reads 1 to {FORMAT}")
-    start = 8 + int.from_bytes(view[:8], "little")
-    arrays = {name: _array(view[start:], name, entry) for name, entry in sorted(entries.items())}
-    if _checksum(metadata["rulewood"], arrays) != metadata.get("sha256"):
-        raise ModelFormatError("the model is damaged: its checksum does not match")
-    state = ModelState(json.loads(metadata["rulewood"]), arrays)
+    view = memoryview(data).toreadonly()
+    entries = _container(view)
+    record = _record(entries.pop("__metadata__", None))
+    version = record.get("format")
+    if not isinstance(version, int) or not 1 <= version <= FORMAT:
+        raise ModelFormatError(f"the model has format {quoted(version)}; this version reads 1 to {FORMAT}")
+    _check(view, record.get("sha256"))
+    body = view[8 + int.from_bytes(view[:8], "little") :]
+    header = record.get("header")
+    if not isinstance(header, dict):
+        raise ModelFormatError("the model is damaged: it has no header")
+    state = ModelState(header, {name: _array(body, name, entry) for name, entry in sorted(entries.items())})
     for step in range(version, FORMAT):
         state = UPGRADES[step](state)
     return state
@@ -79,17 +90,56 @@ def load_file(path: Path) -> ModelState:
         return load(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
-def _header(view: memoryview) -> dict[str, Any]:
+def _storable(name: str, array: Array) -> Array:
+    stored = np.ascontiguousarray(array).reshape(array.shape)
+    stored = stored.astype(stored.dtype.newbyteorder("<"), copy=False)
+    if stored.dtype.str not in _DTYPES.values():
+        raise ModelFormatError(f"array {name!r} is of type {array.dtype}; a model holds {', '.join(_DTYPES)}")
+    return stored
+
+
+def _container(view: memoryview) -> dict[str, Any]:
     length = int.from_bytes(view[:8], "little") if len(view) >= 8 else 0
     if not 0 < length <= min(len(view) - 8, _MAX_HEADER):
         raise ModelFormatError("not a Rulewood model: no header")
+    return _json_object(bytes(view[8 : 8 + length]), "its header")
+
+
+def _record(metadata: Any) -> dict[str, Any]:
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("rulewood"), str):
+        raise ModelFormatError("not a Rulewood model: the header has no text 'rulewood'")
+    return _json_object(metadata["rulewood"], "the header's entry 'rulewood'")
+
+
+def _json_object(text: str | bytes, what: str) -> dict[str, Any]:
     try:
-        header = json.loads(bytes(view[8 : 8 + length]))
+        value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ModelFormatError("not a Rulewood model: its header is not JSON") from error
-    if not isinstance(header, dict):
-        raise ModelFormatError("not a Rulewood model: its header is not an object")
-    return header
+        raise ModelFormatError(f"not a Rulewood model: {what} is not JSON") from error
+    if not isinstance(value, dict):
+        raise ModelFormatError(f"not a Rulewood model: {what} is not an object")
+    return value
+
+
+def _digits(data: bytes | bytearray) -> slice:
+    """Where the digits of the checksum stand in a file or in its head."""
+    found = data.find(_BEFORE_DIGITS)
+    if found < 0:
+        raise ModelFormatError("the model is damaged: it has no checksum")
+    start = found + len(_BEFORE_DIGITS)
+    return slice(start, start + len(_ZEROS))
+
+
+def _check(view: memoryview, expected: Any) -> None:
+    head = bytearray(view[: 8 + int.from_bytes(view[:8], "little")])
+    place = _digits(head)
+    written = bytes(head[place])
+    head[place] = _ZEROS.encode()
+    digest = hashlib.sha256(head)
+    digest.update(view[len(head) :])
+    # the digits must be those that the record holds, or bytes elsewhere could pose as them
+    if written.decode("latin-1") != expected or digest.hexdigest() != expected:
+        raise ModelFormatError("the model is damaged: its checksum does not match")
 
 
 def _array(body: memoryview, name: str, entry: Mapping[str, Any]) -> Array:
@@ -99,12 +149,3 @@ def _array(body: memoryview, name: str, entry: Mapping[str, Any]) -> Array:
         return np.frombuffer(body[begin:end], dtype=dtype).reshape(entry["shape"])
     except (KeyError, TypeError, ValueError) as error:
         raise ModelFormatError(f"the model is damaged: array {name!r} cannot be read") from error
-
-
-def _checksum(header: str, arrays: Mapping[str, Array]) -> str:
-    digest = hashlib.sha256(header.encode())
-    for name in sorted(arrays):
-        array = arrays[name]
-        digest.update(f"{name}|{array.dtype.str}|{array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()

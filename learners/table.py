@@ -24,6 +24,8 @@ MISSING = math.nan
 UNSEEN = -1.0
 #: The largest magnitude below which every integer is exactly a float64.
 EXACT_INTEGER = 2**53
+#: Larger whole numbers are written with an exponent.
+_LARGEST_PLAIN = 2**63
 
 LevelType: TypeAlias = Literal["text", "number", "boolean"]
 
@@ -38,11 +40,16 @@ class Kind(StrEnum):
 
 
 def number_text(value: float) -> str:
-    """The shortest text that reads back as the same double; whole numbers without a point.
+    """The shortest text that reads back as the same double; whole numbers up to 2^63 without a point.
 
     ``1`` and ``1.0`` are one text, so they are one level.
+
+    Raises:
+        DataError: NaN or infinite.
     """
-    if value == math.floor(value) and abs(value) < EXACT_INTEGER:
+    if not math.isfinite(value):
+        raise DataError(f"{value!r} is not a finite number")
+    if abs(value) <= _LARGEST_PLAIN and value == math.floor(value):
         return str(int(value))
     return repr(float(value))
 
@@ -54,8 +61,17 @@ def canonical_text(value: Scalar) -> str:
     if isinstance(value, bool | np.bool_):
         return "true" if value else "false"
     if isinstance(value, int | np.integer):
-        return str(int(value))
+        return _integer_text(int(value))
     return number_text(float(value))
+
+
+def _integer_text(value: int) -> str:
+    """As the equal double is written, if there is one; an integer between two doubles keeps its digits."""
+    try:
+        number = float(value)
+    except OverflowError:
+        return str(value)
+    return number_text(number) if number == value else str(value)
 
 
 def parse_number(text: str) -> float | None:
@@ -76,6 +92,19 @@ def parse_number(text: str) -> float | None:
 _NUMBER_CHARACTERS = frozenset("0123456789+-.eE")
 
 
+def _numeric_level(text: str) -> str:
+    """The level of a text in a column whose levels are numbers: ``1``, ``1.0`` and ``01`` are one."""
+    number = parse_number(text)
+    if number is None:
+        return text
+    if abs(number) >= EXACT_INTEGER:
+        digits = text.strip().lstrip("+-")
+        if digits.isdecimal():  # a double would lose digits that are there
+            sign = "-" if number < 0 else ""
+            return _integer_text(int(sign + (digits.lstrip("0"))))
+    return number_text(number)
+
+
 @dataclass(frozen=True)
 class Column:
     """Name, kind and levels of one column.
@@ -87,12 +116,26 @@ class Column:
             ordinal column in its order; for a boolean one (false, true).
         level_type: the type in which labels are given back and, for ``number``, compared:
             with ``number``, the inputs ``1``, ``1.0``, ``"1"`` and ``"1.0"`` are one level.
+
+    Raises:
+        DataError: two levels are alike, a numeric column has levels, a boolean one not two.
     """
 
     name: str
     kind: Kind = Kind.NUMERIC
     levels: tuple[str, ...] = ()
     level_type: LevelType = "text"
+
+    def __post_init__(self) -> None:
+        if len(self._codes) != len(self.levels):
+            twice = next(level for code, level in enumerate(self.levels) if self._codes[level] != code)
+            raise DataError(f"column {quoted(self.name)} has the level {quoted(twice)} twice", field=self.name)
+        if self.kind is Kind.NUMERIC and self.levels:
+            raise DataError(f"column {quoted(self.name)} is numeric, so it has no levels", field=self.name)
+        if self.kind is Kind.BOOLEAN and len(self.levels) != 2:
+            raise DataError(
+                f"column {quoted(self.name)} is boolean, so it has two levels, not {len(self.levels)}", field=self.name
+            )
 
     @property
     def is_numeric(self) -> bool:
@@ -111,17 +154,15 @@ class Column:
         if self.level_type == "boolean":
             return level == self.levels[-1]
         if self.level_type == "number":
-            try:
-                return int(level)
-            except ValueError:
-                return float(level)
+            number = parse_number(level)
+            if number is not None:
+                return int(level) if level.lstrip("-").isdecimal() else number
         return level
 
     def level_text(self, value: Scalar) -> str:
         """The canonical text of a value in this column, whether or not it is one of its levels."""
         if self.level_type == "number" and isinstance(value, str):
-            number = parse_number(value)
-            return value if number is None else number_text(number)
+            return _numeric_level(value)
         if self.kind is Kind.BOOLEAN and isinstance(value, bool | np.bool_):
             return self.levels[int(value)]
         return canonical_text(value)
@@ -130,11 +171,14 @@ class Column:
         """The cell for one value: its number, its level's code, ``MISSING`` or ``UNSEEN``.
 
         Raises:
-            SchemaError: a numeric column was given something that is not a finite number.
+            SchemaError: something that is not a finite number, for a numeric column; NaN or infinity
+                for any.
         """
         if value is None:
             return MISSING
         if not self.is_numeric:
+            if isinstance(value, float | np.floating) and not math.isfinite(value):
+                raise SchemaError(f"column {quoted(self.name)} takes labels, not {quoted(value)}", field=self.name)
             return float(self._codes.get(self.level_text(value), UNSEEN))
         number = _as_number(value)
         if number is None:
@@ -142,12 +186,12 @@ class Column:
         return number
 
     def decode(self, cell: float) -> Scalar | None:
-        """The value of a cell; ``None`` for a missing one. An unseen cell has no value to give back."""
+        """The value of a cell; ``None`` for a missing one and for an unseen one, whose value is not kept."""
         if math.isnan(cell):
             return None
         if self.is_numeric:
             return int(cell) if cell == math.floor(cell) and abs(cell) < EXACT_INTEGER else float(cell)
-        return self.labels[int(cell)]
+        return None if cell == UNSEEN else self.labels[int(cell)]
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object from which :meth:`from_json` makes an equal column."""
@@ -179,13 +223,14 @@ def _as_number(value: Scalar) -> float | None:
     return number if math.isfinite(number) else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of typed columns.
+    """Rows of typed columns. Two tables are the same only if they are one object.
 
     Attributes:
         columns: d columns with distinct names.
-        values: float64, shape (n, d), column-major; see the module's text for what a cell holds.
+        values: float64, shape (n, d); see the module's text for what a cell holds. Kept column-major,
+            copied only if it comes otherwise.
     """
 
     columns: tuple[Column, ...]
@@ -198,6 +243,8 @@ class Table:
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
             raise DataError(f"two columns are named {quoted(twice)}", field=twice)
+        if self.values.dtype != np.float64 or not self.values.flags.f_contiguous:
+            object.__setattr__(self, "values", np.asfortranarray(self.values, dtype=np.float64))
 
     @property
     def names(self) -> list[str]:
@@ -227,7 +274,9 @@ class Table:
 
     def take(self, rows: Array) -> Table:
         """The given rows (indices or a mask), in that order."""
-        return Table(self.columns, np.asfortranarray(self.values[rows]))
+        chosen = np.flatnonzero(rows) if np.asarray(rows).dtype == np.bool_ else np.asarray(rows, dtype=np.int64)
+        # by columns: one copy, already column-major
+        return Table(self.columns, np.take(self.values.T, chosen, axis=1).T)
 
     def select(self, names: Sequence[str]) -> Table:
         """The named columns in the order given."""
@@ -275,7 +324,7 @@ class Table:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Series:
     """One column with its cells: what a target is given as.
 
