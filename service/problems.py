@@ -101,19 +101,23 @@ def _allowed(allowed: Any) -> Any:
 
 def _plain(value: Any) -> Any:
     """A strict-JSON stand-in: finite numbers stay, texts are cut, anything else becomes its text."""
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, int):
-        return value if abs(value) < 2**63 else _cut(_integer_text(value), VALUE_LIMIT)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, str):
-        return _cut(value, VALUE_LIMIT)
+    if value is None or isinstance(value, bool | int | float | str):
+        return _plain_scalar(value)
     if isinstance(value, Mapping) and len(value) <= _ALLOWED_LIMIT:
         return {_cut(str(key), VALUE_LIMIT): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple) and len(value) <= _ALLOWED_LIMIT:
         return [_plain(item) for item in value]
     return _cut(f"{type(value).__name__} of {len(value)}" if hasattr(value, "__len__") else str(value), VALUE_LIMIT)
+
+
+def _plain_scalar(value: bool | float | str | None) -> bool | float | str | None:
+    if isinstance(value, str):
+        return _cut(value, VALUE_LIMIT)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if value is None or isinstance(value, bool) or abs(value) < 2**63:
+        return value
+    return _cut(_integer_text(value), VALUE_LIMIT)
 
 
 def _integer_text(value: int) -> str:

@@ -1,0 +1,42 @@
+"""Logs as JSON, one object a line, on standard error."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from typing import Any
+
+#: The logger of everything here; a request's line carries its fields in ``fields``.
+logger = logging.getLogger("rulewood")
+
+
+class JsonFormatter(logging.Formatter):
+    """One strict-JSON object a record: time, level, logger, message, fields, and the trace of an error."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line.update(getattr(record, "fields", {}))
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def configure(level: str = "info") -> None:
+    """Send every log line of the process through :class:`JsonFormatter` to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    for name in ("rulewood", "uvicorn", "uvicorn.error"):
+        named = logging.getLogger(name)
+        named.handlers[:] = []
+        named.propagate = True
+        named.setLevel(level.upper())

@@ -1,0 +1,183 @@
+"""API keys: made, listed, revoked, and checked in memory.
+
+A key reads ``rk_<26 characters of its id>_<secret>``. The store has only the sha256 of the whole; the
+secret is random, so a plain hash is enough. :class:`Keyring` holds the hashes of one process and
+decides without the database; both the routes and the fast prediction door ask it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from service.errors import Fault, Forbidden, Invalid, Unauthenticated
+
+SCOPES = ("predict", "train", "admin")
+DEFAULT_WORKSPACE = "default"
+_PREFIX = b"rk_"
+_NO_HASH = "0" * 64
+_EVERYTHING = frozenset(SCOPES)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address that is bound can be reached from this machine only."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@dataclass(frozen=True)
+class Principal:
+    """Who asks: the workspace and what the key allows. ``key_id`` is None without a key."""
+
+    workspace: str
+    scopes: frozenset[str]
+    key_id: str | None = None
+
+    def may(self, *scopes: str) -> bool:
+        """Whether one of the scopes is held; ``admin`` holds all."""
+        return "admin" in self.scopes or not self.scopes.isdisjoint(scopes)
+
+
+@dataclass(frozen=True)
+class KnownKey:
+    """A key as memory has it."""
+
+    id: str
+    workspace: str
+    sha256: str
+    scopes: frozenset[str]
+
+
+@dataclass(frozen=True)
+class NewKey:
+    """A key just made; ``token`` is shown once and never again."""
+
+    id: str
+    token: str
+    sha256: str = field(repr=False)
+
+
+def make_key() -> NewKey:
+    """A new random key."""
+    alphabet = "abcdefghijklmnopqrstuvwxyz0123456789"
+    body = "".join(secrets.choice(alphabet) for _ in range(26))
+    token = f"rk_{body}_{secrets.token_hex(24)}"
+    return NewKey(f"key_{body}", token, hashlib.sha256(token.encode()).hexdigest())
+
+
+def check_scopes(scopes: Iterable[str]) -> list[str]:
+    """The scopes without repetition.
+
+    Raises:
+        Invalid: none, or an unknown one.
+    """
+    wanted = list(dict.fromkeys(scopes))
+    unknown = [scope for scope in wanted if scope not in SCOPES]
+    if unknown or not wanted:
+        raise Invalid(
+            "A key has one or more of the scopes " + ", ".join(SCOPES),
+            [
+                Fault(
+                    "unknown scope" if unknown else "no scope", parameter="scopes", allowed=list(SCOPES), value=unknown
+                )
+            ],
+        )
+    return wanted
+
+
+class Keyring:
+    """The keys of the store as this process knows them.
+
+    Args:
+        loopback: whether the service is bound to loopback; only then, and only as long as no key was
+            ever made, may requests come without one.
+    """
+
+    def __init__(self, *, loopback: bool) -> None:
+        self._loopback = loopback
+        self._keys: dict[str, KnownKey] = {}
+        self._any_made = True  # until the store was read nothing is open
+
+    def replace(self, keys: Iterable[KnownKey], *, any_made: bool) -> None:
+        """Take over what the store has: the valid keys, and whether there ever was one."""
+        self._keys = {key.id: key for key in keys}
+        self._any_made = any_made
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests without a key are let in."""
+        return self._loopback and not self._any_made
+
+    def authorise(self, headers: list[tuple[bytes, bytes]], *scopes: str) -> Principal:
+        """Who asks, if the key allows one of the scopes.
+
+        Args:
+            headers: raw request headers with lower-case names.
+            scopes: any one of them is enough; none given means that any valid key is.
+
+        Raises:
+            Unauthenticated: no key, or one that is not valid.
+            Forbidden: the key lacks the scopes, or a foreign web page asks a service without keys.
+        """
+        token = _token(headers)
+        if token is None and self.is_open:
+            _refuse_foreign_page(headers)
+            return Principal(DEFAULT_WORKSPACE, _EVERYTHING)
+        principal = self._verify(token)
+        if scopes and not principal.may(*scopes):
+            held = ", ".join(sorted(principal.scopes))
+            raise Forbidden(f"This needs a key with the scope {' or '.join(scopes)}; this key has {held}")
+        return principal
+
+    def _verify(self, token: bytes | None) -> Principal:
+        if token is None:
+            raise Unauthenticated("Send a key as 'Authorization: Bearer rk_...' or 'X-API-Key: rk_...'")
+        key_id = "key_" + token.removeprefix(_PREFIX).partition(b"_")[0].decode("ascii", "replace")
+        known = self._keys.get(key_id)
+        digest = hashlib.sha256(token).hexdigest()
+        if not hmac.compare_digest(digest, known.sha256 if known else _NO_HASH) or known is None:
+            raise Unauthenticated("The key is not valid; it may have been revoked")
+        return Principal(known.workspace, known.scopes, known.id)
+
+
+def _token(headers: list[tuple[bytes, bytes]]) -> bytes | None:
+    for name, value in headers:
+        if name == b"authorization":
+            scheme, _, credentials = value.partition(b" ")
+            return credentials.strip() if scheme.lower() == b"bearer" else value
+        if name == b"x-api-key":
+            return value.strip()
+    return None
+
+
+def _refuse_foreign_page(headers: list[tuple[bytes, bytes]]) -> None:
+    """Keep web pages of other origins away from a service that asks for no key.
+
+    A browser lets any page send some requests to a loopback address, and a page whose name is made to
+    point there (DNS rebinding) all of them. Such a page's name has a dot; ours has not, or is an address.
+    """
+    for name, value in headers:
+        if name in (b"host", b"origin"):
+            host = _host(value.decode("latin-1"), is_origin=name == b"origin")
+            if host is None or ("." in host and not is_loopback(host)):
+                raise Forbidden(
+                    f"Without keys the service answers only local callers, not those with another {name.decode()}"
+                )
+        elif name == b"sec-fetch-site" and value == b"cross-site":
+            raise Forbidden("Without keys the service does not answer pages of other origins")
+
+
+def _host(value: str, *, is_origin: bool) -> str | None:
+    try:
+        return urlsplit(value if is_origin else f"//{value}").hostname or ""
+    except ValueError:
+        return None
