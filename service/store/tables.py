@@ -9,25 +9,30 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import (
-    JSON,
     BigInteger,
     Float,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
     MetaData,
-    Text,
     UniqueConstraint,
 )
-from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-JsonColumn = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
+from service.store.checked import CheckedJson, CheckedText
+
 BigInt = BigInteger().with_variant(Integer, "sqlite")
 
 
+#: Every resource belongs to a workspace; this is the one there is as long as nobody makes others.
+DEFAULT_WORKSPACE = "default"
+
+
 class Base(DeclarativeBase):
+    """The tables' registry. Constraints are named alike on both databases, so that migrations can name them."""
+
     metadata = MetaData(
         naming_convention={
             "ix": "ix_%(column_0_label)s",
@@ -39,18 +44,24 @@ class Base(DeclarativeBase):
 
 
 class Blob(Base):
-    """Content-addressed bytes, stored in chunks; complete once its row exists (written last)."""
+    """Content-addressed bytes, stored in chunks; complete once its row exists (written last).
+
+    ``content`` names the chunks of the writer that came first; ``put_at`` is when somebody last put it.
+    """
 
     __tablename__ = "blobs"
-    sha256: Mapped[str] = mapped_column(Text, primary_key=True)
+    sha256: Mapped[str] = mapped_column(CheckedText, primary_key=True)
+    content: Mapped[str] = mapped_column(CheckedText, unique=True)
     size: Mapped[int] = mapped_column(BigInt)
     n_chunks: Mapped[int]
-    created_at: Mapped[float] = mapped_column(Float)
+    put_at: Mapped[float] = mapped_column(Float)
 
 
 class BlobChunk(Base):
+    """A piece of a blob. Each writer has a ``content`` of its own, so that writers never mix."""
+
     __tablename__ = "blob_chunks"
-    sha256: Mapped[str] = mapped_column(Text, primary_key=True)
+    content: Mapped[str] = mapped_column(CheckedText, primary_key=True)
     position: Mapped[int] = mapped_column(Integer, primary_key=True)
     data: Mapped[bytes] = mapped_column(LargeBinary)
 
@@ -60,19 +71,19 @@ class Dataset(Base):
 
     __tablename__ = "datasets"
     __table_args__ = (Index("ix_datasets_workspace_created", "workspace", "created_at"),)
-    id: Mapped[str] = mapped_column(Text, primary_key=True)
-    workspace: Mapped[str] = mapped_column(Text)
-    name: Mapped[str] = mapped_column(Text)
-    parent_id: Mapped[str | None] = mapped_column(Text)
-    format: Mapped[str] = mapped_column(Text)
-    options: Mapped[dict[str, Any]] = mapped_column(JsonColumn)
+    id: Mapped[str] = mapped_column(CheckedText, primary_key=True)
+    workspace: Mapped[str] = mapped_column(CheckedText)
+    name: Mapped[str] = mapped_column(CheckedText)
+    parent_id: Mapped[str | None] = mapped_column(CheckedText)
+    format: Mapped[str] = mapped_column(CheckedText)
+    options: Mapped[dict[str, Any]] = mapped_column(CheckedJson)
     raw_sha256: Mapped[str] = mapped_column(ForeignKey("blobs.sha256"))
     table_sha256: Mapped[str] = mapped_column(ForeignKey("blobs.sha256"))
     n_rows: Mapped[int] = mapped_column(BigInt)
     n_columns: Mapped[int]
-    columns: Mapped[list[dict[str, Any]]] = mapped_column(JsonColumn)  # Column.to_json + evidence
-    profile: Mapped[list[dict[str, Any]]] = mapped_column(JsonColumn)
-    warnings: Mapped[list[str]] = mapped_column(JsonColumn)
+    columns: Mapped[list[dict[str, Any]]] = mapped_column(CheckedJson)  # Column.to_json + evidence
+    profile: Mapped[list[dict[str, Any]]] = mapped_column(CheckedJson)
+    warnings: Mapped[list[str]] = mapped_column(CheckedJson)
     created_at: Mapped[float] = mapped_column(Float)
 
 
@@ -84,22 +95,24 @@ class Job(Base):
         UniqueConstraint("workspace", "idempotency_key"),
         Index("ix_jobs_workspace_created", "workspace", "created_at"),
         Index("ix_jobs_state", "state"),
+        Index("ix_jobs_dataset", "dataset_id"),
     )
-    id: Mapped[str] = mapped_column(Text, primary_key=True)
-    workspace: Mapped[str] = mapped_column(Text)
-    kind: Mapped[str] = mapped_column(Text)  # train, cross-validate
-    state: Mapped[str] = mapped_column(Text)  # see service.jobs.states
-    request: Mapped[dict[str, Any]] = mapped_column(JsonColumn)
-    request_sha256: Mapped[str] = mapped_column(Text)
-    idempotency_key: Mapped[str | None] = mapped_column(Text)
-    dataset_id: Mapped[str] = mapped_column(ForeignKey("datasets.id"))
-    retry_of: Mapped[str | None] = mapped_column(Text)
+    id: Mapped[str] = mapped_column(CheckedText, primary_key=True)
+    workspace: Mapped[str] = mapped_column(CheckedText)
+    kind: Mapped[str] = mapped_column(CheckedText)  # train, cross-validate
+    state: Mapped[str] = mapped_column(CheckedText)  # see service.jobs.states
+    request: Mapped[dict[str, Any]] = mapped_column(CheckedJson)
+    request_sha256: Mapped[str] = mapped_column(CheckedText)
+    idempotency_key: Mapped[str | None] = mapped_column(CheckedText)
+    dataset_id: Mapped[str | None] = mapped_column(ForeignKey("datasets.id", ondelete="SET NULL"))  # None: deleted
+    retry_of: Mapped[str | None] = mapped_column(CheckedText)
     progress: Mapped[float] = mapped_column(Float, default=0.0)
-    message: Mapped[str] = mapped_column(Text, default="")
+    message: Mapped[str] = mapped_column(CheckedText, default="")
     cancel_requested: Mapped[bool] = mapped_column(default=False)
-    worker: Mapped[str | None] = mapped_column(Text)
-    result: Mapped[dict[str, Any] | None] = mapped_column(JsonColumn)
-    error: Mapped[dict[str, Any] | None] = mapped_column(JsonColumn)
+    worker: Mapped[str | None] = mapped_column(CheckedText)
+    n_events: Mapped[int] = mapped_column(default=0)
+    result: Mapped[dict[str, Any] | None] = mapped_column(CheckedJson)
+    error: Mapped[dict[str, Any] | None] = mapped_column(CheckedJson)
     created_at: Mapped[float] = mapped_column(Float)
     started_at: Mapped[float | None] = mapped_column(Float)
     finished_at: Mapped[float | None] = mapped_column(Float)
@@ -110,31 +123,37 @@ class JobPart(Base):
 
     __tablename__ = "job_parts"
     job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
-    part: Mapped[str] = mapped_column(Text, primary_key=True)  # "fold-3", "fit"
-    result: Mapped[dict[str, Any]] = mapped_column(JsonColumn)
+    part: Mapped[str] = mapped_column(CheckedText, primary_key=True)  # "fold-3", "fit"
+    result: Mapped[dict[str, Any]] = mapped_column(CheckedJson)
+    blob_sha256: Mapped[str | None] = mapped_column(ForeignKey("blobs.sha256", ondelete="SET NULL"))  # a fitted model
     created_at: Mapped[float] = mapped_column(Float)
 
 
 class JobEvent(Base):
-    """What happened in a job, in order: what the event stream sends. kind: state, progress, part, log."""
+    """What happened in a job, in order: what the event stream sends. kind: state, progress, part, log.
+
+    Positions count 1, 2, 3... within the job and become visible in that order.
+    """
 
     __tablename__ = "job_events"
-    __table_args__ = (Index("ix_job_events_job", "job_id", "id"),)
-    id: Mapped[int] = mapped_column(BigInt, primary_key=True, autoincrement=True)
-    job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"))
-    kind: Mapped[str] = mapped_column(Text)
-    data: Mapped[dict[str, Any]] = mapped_column(JsonColumn)
+    job_id: Mapped[str] = mapped_column(ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True)
+    position: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    kind: Mapped[str] = mapped_column(CheckedText)
+    data: Mapped[dict[str, Any]] = mapped_column(CheckedJson)
     created_at: Mapped[float] = mapped_column(Float)
 
 
 class Model(Base):
+    """A name under which versions are counted. ``last_version`` only grows: no number is given twice."""
+
     __tablename__ = "models"
     __table_args__ = (UniqueConstraint("workspace", "name"),)
-    id: Mapped[str] = mapped_column(Text, primary_key=True)
-    workspace: Mapped[str] = mapped_column(Text)
-    name: Mapped[str] = mapped_column(Text)
-    notes: Mapped[str] = mapped_column(Text, default="")
-    tags: Mapped[list[str]] = mapped_column(JsonColumn)
+    id: Mapped[str] = mapped_column(CheckedText, primary_key=True)
+    workspace: Mapped[str] = mapped_column(CheckedText)
+    name: Mapped[str] = mapped_column(CheckedText)
+    notes: Mapped[str] = mapped_column(CheckedText, default="")
+    tags: Mapped[list[str]] = mapped_column(CheckedJson)
+    last_version: Mapped[int] = mapped_column(default=0)
     created_at: Mapped[float] = mapped_column(Float)
 
 
@@ -142,28 +161,37 @@ class ModelVersion(Base):
     """An immutable version. ``job_id`` is unique, so that a repeated registration finds the first."""
 
     __tablename__ = "model_versions"
-    __table_args__ = (UniqueConstraint("model_id", "version"), UniqueConstraint("job_id"))
-    id: Mapped[str] = mapped_column(Text, primary_key=True)
+    __table_args__ = (
+        UniqueConstraint("model_id", "version"),
+        UniqueConstraint("job_id"),
+        Index("ix_model_versions_dataset", "dataset_id"),
+    )
+    id: Mapped[str] = mapped_column(CheckedText, primary_key=True)
     model_id: Mapped[str] = mapped_column(ForeignKey("models.id"))
     version: Mapped[int]
     blob_sha256: Mapped[str] = mapped_column(ForeignKey("blobs.sha256"))
-    learner: Mapped[str] = mapped_column(Text)
-    task: Mapped[str] = mapped_column(Text)
-    parameters: Mapped[dict[str, Any]] = mapped_column(JsonColumn)
-    schema: Mapped[dict[str, Any]] = mapped_column(JsonColumn)  # inputs, target, missing tokens, example
-    lineage: Mapped[dict[str, Any]] = mapped_column(JsonColumn)  # dataset id and hash, seed, library version, job
-    metrics: Mapped[dict[str, Any]] = mapped_column(JsonColumn)
-    dataset_id: Mapped[str] = mapped_column(ForeignKey("datasets.id"))
-    job_id: Mapped[str] = mapped_column(Text)
-    notes: Mapped[str] = mapped_column(Text, default="")
+    learner: Mapped[str] = mapped_column(CheckedText)
+    task: Mapped[str] = mapped_column(CheckedText)
+    parameters: Mapped[dict[str, Any]] = mapped_column(CheckedJson)
+    schema: Mapped[dict[str, Any]] = mapped_column(CheckedJson)  # inputs, target, missing tokens, example
+    lineage: Mapped[dict[str, Any]] = mapped_column(CheckedJson)  # dataset id and hash, seed, library version, job
+    metrics: Mapped[dict[str, Any]] = mapped_column(CheckedJson)
+    dataset_id: Mapped[str | None] = mapped_column(ForeignKey("datasets.id", ondelete="SET NULL"))  # None: deleted
+    job_id: Mapped[str] = mapped_column(CheckedText)
+    notes: Mapped[str] = mapped_column(CheckedText, default="")
     archived_at: Mapped[float | None] = mapped_column(Float)
     created_at: Mapped[float] = mapped_column(Float)
 
 
 class Alias(Base):
+    """A movable name of a version; it never points at a version that does not exist."""
+
     __tablename__ = "aliases"
-    model_id: Mapped[str] = mapped_column(ForeignKey("models.id", ondelete="CASCADE"), primary_key=True)
-    alias: Mapped[str] = mapped_column(Text, primary_key=True)
+    __table_args__ = (
+        ForeignKeyConstraint(["model_id", "version"], ["model_versions.model_id", "model_versions.version"]),
+    )
+    model_id: Mapped[str] = mapped_column(CheckedText, primary_key=True)
+    alias: Mapped[str] = mapped_column(CheckedText, primary_key=True)
     version: Mapped[int]
     updated_at: Mapped[float] = mapped_column(Float)
 
@@ -172,11 +200,11 @@ class Key(Base):
     """An API key; only its sha256 is kept. Scopes: predict, train, admin."""
 
     __tablename__ = "keys"
-    id: Mapped[str] = mapped_column(Text, primary_key=True)
-    workspace: Mapped[str] = mapped_column(Text)
-    name: Mapped[str] = mapped_column(Text)
-    sha256: Mapped[str] = mapped_column(Text, unique=True)
-    scopes: Mapped[list[str]] = mapped_column(JsonColumn)
+    id: Mapped[str] = mapped_column(CheckedText, primary_key=True)
+    workspace: Mapped[str] = mapped_column(CheckedText)
+    name: Mapped[str] = mapped_column(CheckedText)
+    sha256: Mapped[str] = mapped_column(CheckedText, unique=True)
+    scopes: Mapped[list[str]] = mapped_column(CheckedJson)
     created_at: Mapped[float] = mapped_column(Float)
     revoked_at: Mapped[float | None] = mapped_column(Float)
 
@@ -185,8 +213,8 @@ class Worker(Base):
     """A live worker's heartbeat, by the database's clock."""
 
     __tablename__ = "workers"
-    id: Mapped[str] = mapped_column(Text, primary_key=True)
-    host: Mapped[str] = mapped_column(Text)
+    id: Mapped[str] = mapped_column(CheckedText, primary_key=True)
+    host: Mapped[str] = mapped_column(CheckedText)
     pid: Mapped[int]
     started_at: Mapped[float] = mapped_column(Float)
     seen_at: Mapped[float] = mapped_column(Float)
@@ -199,5 +227,5 @@ class Change(Base):
     """
 
     __tablename__ = "changes"
-    topic: Mapped[str] = mapped_column(Text, primary_key=True)
+    topic: Mapped[str] = mapped_column(CheckedText, primary_key=True)
     counter: Mapped[int] = mapped_column(BigInt, default=0)

@@ -1,0 +1,105 @@
+"""All settings, each a ``RULEWOOD_*`` variable. Whatever stands here is enforced somewhere.
+
+A limit is written ``RULEWOOD_LIMITS_<NAME>``. The table in ``docs/settings.md`` is made from this file.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+_MIB = 1024 * 1024
+_GIB = 1024 * _MIB
+
+
+def _training_processes() -> int:
+    """All cores but one, which stays free for answering requests."""
+    return max(1, (os.cpu_count() or 1) - 1)
+
+
+def _most_of_the_memory() -> int:
+    """Four fifths of the machine's memory in bytes."""
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 0.8)
+
+
+class Limits(BaseModel):
+    """What is too much. Past a limit comes a 413, 422 or 429 that names it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    body_bytes: int = Field(
+        default=64 * _MIB, ge=1024, description="largest body of a request that is not an upload, in bytes"
+    )
+    upload_bytes: int = Field(default=4 * _GIB, ge=1024, description="largest upload of a dataset, in bytes as sent")
+    rows: int = Field(default=100_000_000, ge=1, description="most rows of a dataset")
+    columns: int = Field(default=10_000, ge=1, description="most columns of a dataset")
+    name_length: int = Field(default=200, ge=1, description="longest name of a column, dataset or alias, in characters")
+    levels: int = Field(default=100_000, ge=2, description="most different levels of a nominal or ordinal column")
+    json_depth: int = Field(default=32, ge=4, le=500, description="deepest nesting of a JSON document")
+    decompression_ratio: float = Field(
+        default=100.0, ge=1, description="most bytes that one compressed byte may become"
+    )
+    batch_rows: int = Field(default=100_000, ge=1, description="most rows of one prediction request")
+    requests_in_flight: int = Field(default=256, ge=1, description="most requests that one process answers at a time")
+    job_seconds: float = Field(default=86_400.0, gt=0, description="longest time of one part of a job, in seconds")
+    job_memory_bytes: int = Field(
+        default_factory=_most_of_the_memory,
+        ge=256 * _MIB,
+        description="most memory of one training process, in bytes",
+        json_schema_extra={"shown_default": "4/5 of the machine's memory"},
+    )
+
+
+class Settings(BaseSettings):
+    """How one process of the service is set up; immutable."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="RULEWOOD_", env_nested_delimiter="_", env_nested_max_split=1, frozen=True, extra="ignore"
+    )
+
+    data: Path = Field(default=Path("rulewood-data"), description="folder of the SQLite store and the cache")
+    database: str | None = Field(
+        default=None,
+        repr=False,
+        description="store: `sqlite:///FILE` or `postgresql://USER:PASSWORD@HOST/NAME`",
+        json_schema_extra={"shown_default": "`store.sqlite3` in the data folder"},
+    )
+    host: str = Field(default="127.0.0.1", description="address that `serve` binds; any but loopback needs a key")
+    port: int = Field(default=8000, ge=0, le=65_535, description="port that `serve` binds; 0 takes a free one")
+    workers: int = Field(default=1, ge=1, le=256, description="processes that answer requests")
+    worker: bool = Field(True, description="`serve` also runs a training worker beside it")
+    processes: int = Field(
+        default_factory=_training_processes,
+        ge=1,
+        le=1024,
+        description="training processes of one worker",
+        json_schema_extra={"shown_default": "cores - 1"},
+    )
+    error_detail: Literal["full", "minimal"] = Field(
+        default="full", description="`minimal` leaves values of the data out of error messages"
+    )
+    cache_bytes: int = Field(
+        default=20 * _GIB, ge=0, description="size to which the cache of files on disk is kept, in bytes"
+    )
+    limits: Limits = Field(default_factory=Limits)
+
+    @field_validator("database")
+    @classmethod
+    def _known_database(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
+            raise ValueError("must begin with sqlite:/// or postgresql://")
+        return value
+
+    @property
+    def store_url(self) -> str:
+        """The database's address, with its default filled in."""
+        return self.database or f"sqlite:///{self.data.absolute()}/store.sqlite3"
+
+    @property
+    def cache(self) -> Path:
+        """Folder of the content-addressed disk cache."""
+        return self.data / "cache"

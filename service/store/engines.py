@@ -1,0 +1,140 @@
+"""Where SQLite and PostgreSQL differ: connecting, beginning, the clock, and inserting once.
+
+SQLite: write-ahead log, so that readers never wait; ``synchronous=FULL``, because an acknowledged upload
+or job must also outlive a power cut, which NORMAL does not promise (it may lose the last commits), and
+one fsync per commit is cheap beside what a request or a fold costs. Write transactions begin IMMEDIATE:
+a transaction that reads first and writes later would fail at once when another one wrote in between.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, CursorResult, Engine, Float, create_engine, event, make_url
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.orm import Session
+from sqlalchemy.sql.functions import FunctionElement
+
+from service.store.checked import dump_json
+from service.store.tables import Base
+
+#: Most connections of one process: a request thread holds one only while its query runs.
+POOL_SIZE = 5
+MAX_OVERFLOW = {"sqlite": 35, "postgresql": 5}  # SQLite's are open files, PostgreSQL's are server processes
+_STATEMENT_SECONDS = 60
+
+
+def make_engine(address: str, wait_seconds: float) -> Engine:
+    """An engine for ``sqlite:///FILE`` or ``postgresql://...``; nothing is connected yet.
+
+    Args:
+        address: the database's URL.
+        wait_seconds: how long to wait for a lock, a connection or a place in the pool.
+
+    Raises:
+        ValueError: another kind of database, or SQLite in memory (processes could not share it).
+    """
+    url = make_url(address)
+    backend = url.get_backend_name()
+    if backend == "sqlite":
+        return _sqlite_engine(url, wait_seconds)
+    if backend == "postgresql":
+        return _postgresql_engine(url, wait_seconds)
+    raise ValueError(f"the store is sqlite:///FILE or postgresql://..., not {backend!r}")
+
+
+def _sqlite_engine(url: URL, wait_seconds: float) -> Engine:
+    if not url.database or url.database == ":memory:":
+        raise ValueError("the store needs a file: sqlite:///FILE; one in memory cannot be shared by processes")
+    Path(url.database).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(
+        url.set(drivername="sqlite+pysqlite"),
+        connect_args={"timeout": wait_seconds},
+        pool_size=POOL_SIZE,
+        max_overflow=MAX_OVERFLOW["sqlite"],
+        pool_timeout=wait_seconds,
+        json_serializer=dump_json,
+    )
+    event.listen(engine, "connect", lambda connection, _record: _prepare_sqlite(connection, wait_seconds))
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, wait_seconds: float) -> None:
+    connection.isolation_level = None  # BEGIN is sent by _begin_sqlite and not by the driver
+    connection.execute("PRAGMA auto_vacuum=INCREMENTAL")  # only heeded in a new file: room of deleted blobs is returned
+    _enter_wal(connection, wait_seconds)
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA secure_delete=FAST")  # ON (some builds' default) rewrites every page of a deleted blob
+    connection.execute("PRAGMA journal_size_limit=67108864")
+
+
+def _enter_wal(connection: sqlite3.Connection, wait_seconds: float) -> None:
+    """Switch the file to the write-ahead log; SQLite's own waiting does not cover this switch."""
+    deadline = time.monotonic() + wait_seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            busy = (error.sqlite_errorcode & 0xFF) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            if not busy or time.monotonic() > deadline:
+                raise
+        time.sleep(0.02)
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    kind = "IMMEDIATE" if connection.get_execution_options().get("writes") else "DEFERRED"
+    connection.exec_driver_sql(f"BEGIN {kind}")
+
+
+def _postgresql_engine(url: URL, wait_seconds: float) -> Engine:
+    timeouts = {
+        "statement_timeout": _STATEMENT_SECONDS,
+        "lock_timeout": wait_seconds,
+        "idle_in_transaction_session_timeout": _STATEMENT_SECONDS,
+    }
+    options = " ".join(f"-c {name}={round(seconds * 1000)}" for name, seconds in timeouts.items())
+    return create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        connect_args={
+            "connect_timeout": max(2, round(wait_seconds)),
+            "application_name": "rulewood",
+            "options": options,
+        },
+        pool_size=POOL_SIZE,
+        max_overflow=MAX_OVERFLOW["postgresql"],
+        pool_timeout=wait_seconds,
+        pool_pre_ping=True,
+        json_serializer=dump_json,
+    )
+
+
+class database_now(FunctionElement[float]):  # noqa: N801 - reads like the SQL function that it is
+    """The database's clock in UTC seconds: one clock for all hosts. Moves on within a transaction."""
+
+    type = Float()
+    inherit_cache = True
+
+
+@compiles(database_now, "sqlite")
+def _sqlite_now(_element: Any, _compiler: Any, **_options: Any) -> str:
+    return "((julianday('now') - 2440587.5) * 86400.0)"
+
+
+@compiles(database_now, "postgresql")
+def _postgresql_now(_element: Any, _compiler: Any, **_options: Any) -> str:
+    return "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
+
+
+def insert_once(session: Session, table: type[Base], values: Mapping[str, Any]) -> bool:
+    """Insert a row unless one with a key of it is there; tell whether it was inserted."""
+    build = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
+    result = session.execute(build(table).values(**values).on_conflict_do_nothing())
+    return isinstance(result, CursorResult) and result.rowcount == 1

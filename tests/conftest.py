@@ -1,0 +1,87 @@
+"""Fixtures for all tests: both databases, a data folder, a clean environment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.store.session import Store
+from tests.postgres import Postgres, running_postgres
+
+DATABASES = ("sqlite", "postgresql")
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests see no RULEWOOD_* settings but those that they set."""
+    for name in list(os.environ):
+        if name.startswith("RULEWOOD_") and name not in ("RULEWOOD_TEST_POSTGRES", "RULEWOOD_SHARED"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def postgres(testrun: str) -> Iterator[Postgres]:
+    """The PostgreSQL server of this run."""
+    with running_postgres(testrun) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def testrun() -> str:
+    """A name of this test run, the same in all processes of pytest-xdist."""
+    return os.environ.get("PYTEST_XDIST_TESTRUNUID", f"{os.getpid():x}")[:12]
+
+
+@pytest.fixture(scope="session")
+def migrated_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite file to copy."""
+    path = tmp_path_factory.mktemp("template") / "store.sqlite3"
+    store = Store(f"sqlite:///{path}")
+    store.upgrade()
+    store.dispose()
+    return path
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    """An empty data folder."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture(params=DATABASES)
+def database_url(request: pytest.FixtureRequest, data_dir: Path) -> Iterator[str]:
+    """The URL of a migrated database without rows: SQLite, then PostgreSQL."""
+    if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("migrated_sqlite"), data_dir / "store.sqlite3")
+        yield f"sqlite:///{data_dir}/store.sqlite3"
+        return
+    server: Postgres = request.getfixturevalue("postgres")
+    address = server.make_database()
+    yield address
+    server.drop_database(address)
+
+
+@pytest.fixture(params=DATABASES)
+def empty_database_url(request: pytest.FixtureRequest, data_dir: Path) -> Iterator[str]:
+    """The URL of a database without any table: SQLite, then PostgreSQL."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{data_dir}/store.sqlite3"
+        return
+    server: Postgres = request.getfixturevalue("postgres")
+    address = server.make_database(migrated=False)
+    yield address
+    server.drop_database(address)
+
+
+@pytest.fixture
+def store(database_url: str) -> Iterator[Store]:
+    """A migrated store without rows, on each database."""
+    opened = Store(database_url)
+    yield opened
+    opened.dispose()
