@@ -110,7 +110,7 @@ def _plain(value: Any) -> Any:
     return _cut(f"{type(value).__name__} of {len(value)}" if hasattr(value, "__len__") else str(value), VALUE_LIMIT)
 
 
-def _plain_scalar(value: bool | float | str | None) -> bool | float | str | None:
+def _plain_scalar(value: Any) -> Any:
     if isinstance(value, str):
         return _cut(value, VALUE_LIMIT)
     if isinstance(value, float):

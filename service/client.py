@@ -1,0 +1,362 @@
+"""A thin typed client of the HTTP API, on httpx, synchronous.
+
+>>> with Rulewood("http://127.0.0.1:8000") as rulewood:
+...     dataset = rulewood.upload("credit.csv")
+...     job = rulewood.wait(rulewood.train(dataset["id"], target="class", learner="decision-tree-classifier", model="credit"))
+...     rulewood.predict("credit", [{"duration": 12, "purpose": "car"}])
+
+Answers are the JSON objects of the API as they are; every error is a :class:`RulewoodError`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self, TypeAlias
+from urllib.parse import quote
+
+import httpx
+
+Json: TypeAlias = dict[str, Any]
+Row: TypeAlias = Mapping[str, Any]
+
+_FINAL = ("succeeded", "failed", "cancelled")
+_BASE = "/api/v1"
+
+
+class RulewoodError(Exception):
+    """The service refused, or a job did not succeed.
+
+    Attributes:
+        status: the HTTP status, or 0 for a job that ended otherwise than well.
+        problem: the RFC 9457 problem document, or the job's error.
+    """
+
+    def __init__(self, status: int, problem: Json) -> None:
+        self.status = status
+        self.problem = problem
+        faults = "".join(f"\n  - {fault.get('message', '')}" for fault in problem.get("errors") or [])
+        super().__init__(f"{problem.get('title', 'error')} ({status}): {problem.get('detail', '')}{faults}")
+
+
+class Rulewood:
+    """One service.
+
+    Args:
+        base_url: where it is, e.g. ``http://127.0.0.1:8000``.
+        key: an API key; None where the service asks for none.
+        timeout: seconds to wait for one answer.
+        transport: another way to reach the service, for tests.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        key: str | None = None,
+        *,
+        timeout: float = 60.0,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._http = httpx.Client(
+            base_url=base_url, headers=headers, timeout=timeout, transport=transport, trust_env=False
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    # Datasets
+
+    def upload(
+        self,
+        file: str | Path | IO[bytes] | bytes,
+        *,
+        name: str | None = None,
+        format: str | None = None,  # noqa: A002 - the API's word
+        options: Json | None = None,
+    ) -> Json:
+        """Upload a table, streamed from the file, and return the dataset."""
+        query = {"name": name, "format": format, "options": None if options is None else json.dumps(options)}
+        if isinstance(file, str | Path):
+            path = Path(file)
+            query["name"] = name or path.name
+            with path.open("rb") as opened:
+                return self._upload(_blocks(opened), query)
+        return self._upload(file if isinstance(file, bytes) else _blocks(file), query)
+
+    def _upload(self, content: bytes | Iterator[bytes], query: dict[str, str | None]) -> Json:
+        headers = {"Content-Type": "application/octet-stream"}
+        return self._json("POST", "/datasets", params=_given(query), content=content, headers=headers)
+
+    def datasets(self, *, name: str | None = None) -> Iterator[Json]:
+        """All datasets, the newest first."""
+        return self._pages("/datasets", {"name": name})
+
+    def dataset(self, dataset_id: str) -> Json:
+        """One dataset: its columns with the evidence for their kinds."""
+        return self._json("GET", f"/datasets/{_path(dataset_id)}")
+
+    def rows(self, dataset_id: str, *, offset: int = 0, limit: int = 20) -> list[Json]:
+        """Some rows of a dataset."""
+        answer = self._json("GET", f"/datasets/{_path(dataset_id)}/rows", params={"offset": offset, "limit": limit})
+        rows: list[Json] = answer["rows"]
+        return rows
+
+    def profile(self, dataset_id: str, *, target: str | None = None) -> Json:
+        """What each column of a dataset holds."""
+        return self._json("GET", f"/datasets/{_path(dataset_id)}/profile", params=_given({"target": target}))
+
+    def revise(self, dataset_id: str, **options: Any) -> Json:
+        """A new dataset from the same file, read with other options (``kinds``, ``orders``, ...)."""
+        return self._json("POST", f"/datasets/{_path(dataset_id)}/revisions", json=options)
+
+    def delete_dataset(self, dataset_id: str, *, force: str | None = None) -> None:
+        """Delete a dataset; ``force`` repeats its name to delete what needs it too."""
+        self._send("DELETE", f"/datasets/{_path(dataset_id)}", params=_given({"force": force}))
+
+    # Learners and jobs
+
+    def learners(self) -> list[Json]:
+        """The catalogue."""
+        items: list[Json] = self._json("GET", "/learners")["items"]
+        return items
+
+    def learner(self, name: str) -> Json:
+        """One learner with the JSON Schema of its parameters."""
+        return self._json("GET", f"/learners/{_path(name)}")
+
+    def train(
+        self,
+        dataset: str,
+        *,
+        target: str,
+        learner: str,
+        model: str | None = None,
+        aliases: Sequence[str] = (),
+        idempotency_key: str | None = None,
+        **more: Any,
+    ) -> Json:
+        """Submit a training; the model is registered as the next version of ``model``.
+
+        ``more`` are further fields of the request: ``parameters``, ``seed``, ``features``, ``evaluation``, ...
+        """
+        request = {"kind": "train", "dataset": dataset, "target": target, "learner": learner, **more}
+        if model is not None:
+            request["model"] = {"name": model, "aliases": list(aliases)}
+        return self.submit(request, idempotency_key=idempotency_key)
+
+    def cross_validate(
+        self,
+        dataset: str,
+        *,
+        target: str,
+        learner: str,
+        folds: int = 10,
+        idempotency_key: str | None = None,
+        **more: Any,
+    ) -> Json:
+        """Submit a k-fold cross-validation."""
+        request = {
+            "kind": "cross-validate",
+            "dataset": dataset,
+            "target": target,
+            "learner": learner,
+            "evaluation": {"method": "k-fold", "folds": folds},
+            **more,
+        }
+        return self.submit(request, idempotency_key=idempotency_key)
+
+    def submit(self, request: Json, *, idempotency_key: str | None = None) -> Json:
+        """Submit any job; with a key a repeated submission finds the first."""
+        headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}
+        return self._json("POST", "/jobs", json=request, headers=headers)
+
+    def jobs(self, *, state: str | None = None, kind: str | None = None) -> Iterator[Json]:
+        """All jobs, the newest first."""
+        return self._pages("/jobs", {"state": state, "kind": kind})
+
+    def job(self, job_id: str) -> Json:
+        """One job as it stands."""
+        return self._json("GET", f"/jobs/{_path(job_id)}")
+
+    def wait(self, job: Json | str, *, timeout: float = 3600.0, check: bool = True) -> Json:
+        """Wait until a job has ended and return it.
+
+        Raises:
+            RulewoodError: it failed or was cancelled (unless ``check`` is false).
+            TimeoutError: it had not ended in time.
+        """
+        job_id = job if isinstance(job, str) else str(job["id"])
+        until = time.monotonic() + timeout
+        pause = 0.05
+        while True:
+            found = self.job(job_id)
+            if found["state"] in _FINAL:
+                if check and found["state"] != "succeeded":
+                    raise RulewoodError(0, found["error"] or {"title": f"job {found['state']}", "detail": job_id})
+                return found
+            if time.monotonic() > until:
+                raise TimeoutError(f"job {job_id} is still {found['state']} after {timeout:g} s")
+            time.sleep(pause)
+            pause = min(pause * 1.5, 1.0)
+
+    def events(self, job_id: str, *, after: int = 0) -> Iterator[Json]:
+        """What happens in a job as it happens, until it ends: ``{"id", "event", "data"}``."""
+        headers = {"Last-Event-ID": str(after)} if after else {}
+        with self._http.stream("GET", f"{_BASE}/jobs/{_path(job_id)}/events", headers=headers) as response:
+            if response.status_code != 200:
+                response.read()
+                raise _error_of(response)
+            yield from _parse_events(response.iter_lines())
+
+    def cancel(self, job_id: str) -> Json:
+        """Ask a job to stop."""
+        return self._json("POST", f"/jobs/{_path(job_id)}/cancel")
+
+    def retry(self, job_id: str) -> Json:
+        """Submit an ended job once more."""
+        return self._json("POST", f"/jobs/{_path(job_id)}/retry")
+
+    def delete_job(self, job_id: str) -> None:
+        """Delete an ended job."""
+        self._send("DELETE", f"/jobs/{_path(job_id)}")
+
+    # Models
+
+    def models(self) -> Iterator[Json]:
+        """All models, the newest first."""
+        return self._pages("/models", {})
+
+    def model(self, ref: str) -> Json:
+        """A model (``name``) or one of its versions (``name:3``, ``name@champion``)."""
+        return self._json("GET", f"/models/{_path(ref)}")
+
+    def versions(self, name: str) -> Iterator[Json]:
+        """The versions of a model, the newest first."""
+        return self._pages(f"/models/{_path(name)}/versions", {})
+
+    def set_alias(self, name: str, alias: str, version: int) -> Json:
+        """Let ``name@alias`` mean a version."""
+        return self._json("PUT", f"/models/{_path(name)}/aliases/{_path(alias)}", json={"version": version})
+
+    def delete_alias(self, name: str, alias: str) -> None:
+        """Forget an alias."""
+        self._send("DELETE", f"/models/{_path(name)}/aliases/{_path(alias)}")
+
+    def annotate(self, name: str, **changes: Any) -> Json:
+        """Change ``notes`` or ``tags`` of a model."""
+        return self._json("PATCH", f"/models/{_path(name)}", json=changes)
+
+    def schema(self, ref: str) -> Json:
+        """What a model wants: typed inputs with what is allowed, and an example row."""
+        return self._json("GET", f"/models/{_path(ref)}/schema")
+
+    def archive(self, ref: str) -> Json:
+        """Archive a version: it answers by number only and is no longer the latest."""
+        return self._json("POST", f"/models/{_path(ref)}/archive")
+
+    def delete_model(self, ref: str) -> None:
+        """Delete a version, or a whole model."""
+        self._send("DELETE", f"/models/{_path(ref)}")
+
+    def predict(self, ref: str, rows: Sequence[Row], **options: Any) -> Json:
+        """Answers for rows given by column name; ``options``: ``explain``, ``unseen``, ``missing``, ``strict``."""
+        return self._json("POST", f"/models/{_path(ref)}/predictions", json={"rows": list(rows), **options})
+
+    def explain(self, ref: str, rows: Sequence[Row], **options: Any) -> Json:
+        """The exact reason of each row's answer."""
+        return self._json("POST", f"/models/{_path(ref)}/explanations", json={"rows": list(rows), **options})
+
+    def rules(self, ref: str) -> Json:
+        """A model as rules."""
+        return self._json("GET", f"/models/{_path(ref)}/rules", params={"format": "json"})
+
+    def rules_text(self, ref: str, format: str = "text") -> str:  # noqa: A002 - the API's word
+        """A model as rules in ``text``, ``markdown`` or ``sql``."""
+        return self._send("GET", f"/models/{_path(ref)}/rules", params={"format": format}).text
+
+    def tree(self, ref: str) -> Json:
+        """The nodes of a tree."""
+        return self._json("GET", f"/models/{_path(ref)}/tree", params={"format": "json"})
+
+    def tree_svg(self, ref: str) -> str:
+        """A tree as a picture (SVG)."""
+        return self._send("GET", f"/models/{_path(ref)}/tree", params={"format": "svg"}).text
+
+    # Operations
+
+    def is_ready(self) -> bool:
+        """Whether the service can be reached and says that it is ready."""
+        try:
+            return self._http.get("/health/ready").status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
+        response = self._http.request(method, _BASE + path, **request)
+        if response.status_code >= 400:
+            raise _error_of(response)
+        return response
+
+    def _json(self, method: str, path: str, **request: Any) -> Json:
+        answer: Json = self._send(method, path, **request).json()
+        return answer
+
+    def _pages(self, path: str, query: dict[str, Any]) -> Iterator[Json]:
+        cursor: str | None = None
+        while True:
+            page = self._json("GET", path, params=_given({**query, "cursor": cursor}))
+            yield from page["items"]
+            cursor = page["next_cursor"]
+            if cursor is None:
+                return
+
+
+def _error_of(response: httpx.Response) -> RulewoodError:
+    try:
+        problem = response.json()
+    except ValueError:
+        problem = {"title": response.reason_phrase, "detail": response.text[:500]}
+    return RulewoodError(response.status_code, problem)
+
+
+def _parse_events(lines: Iterator[str]) -> Iterator[Json]:
+    fields: dict[str, str] = {}
+    for line in lines:
+        if line.startswith(":"):
+            continue
+        if line:
+            name, _, value = line.partition(":")
+            fields[name] = value.removeprefix(" ")
+        elif "data" in fields:
+            yield {
+                "id": int(fields.get("id", "0")),
+                "event": fields.get("event", "message"),
+                "data": json.loads(fields["data"]),
+            }
+            fields = {}
+
+
+def _blocks(file: IO[bytes]) -> Iterator[bytes]:
+    while block := file.read(1024 * 1024):
+        yield block
+
+
+def _given(query: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in query.items() if value is not None}
+
+
+def _path(text: str) -> str:
+    return quote(text, safe="@:")

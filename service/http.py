@@ -1,0 +1,131 @@
+"""FastAPI bent to the service's rules: strict JSON bodies and one form for every error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service import strict_json
+from service.errors import BadRequest, Fault, Invalid, NotFound, ServiceError, UnsupportedMediaType
+from service.problems import InternalError, MethodNotAllowed, Rendered, render
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+class StrictRequest(Request):
+    """A request whose JSON is read by :mod:`service.strict_json`."""
+
+    async def json(self) -> Any:
+        if not hasattr(self, "_json"):
+            self._json = strict_json.decode(await self.body(), self.app.state.settings.limits.json_depth)
+        return self._json
+
+
+class StrictRoute(APIRoute):
+    """A route that reads strict JSON and lets the service's errors through FastAPI's body handling."""
+
+    def get_route_handler(self) -> Handler:
+        original = super().get_route_handler()
+        takes_json = self.body_field is not None
+
+        async def handle(request: Request) -> Response:
+            if takes_json:
+                _require_json(request)
+            try:
+                return await original(StrictRequest(request.scope, request.receive))
+            except HTTPException as error:  # FastAPI wraps whatever the reading of a body raises
+                if isinstance(error.__cause__, ServiceError):
+                    raise error.__cause__ from None
+                raise
+
+        return handle
+
+
+def _require_json(request: Request) -> None:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise UnsupportedMediaType(
+            f"The body must be sent as application/json, not as {strict_json.quoted(media_type or 'nothing')}",
+            [Fault("Content-Type not supported", parameter="Content-Type", allowed=["application/json"])],
+        )
+
+
+def make_router(**settings: Any) -> APIRouter:
+    """A router whose routes are strict."""
+    return APIRouter(route_class=StrictRoute, **settings)
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Make every error of the app a problem document."""
+    app.add_exception_handler(ServiceError, _answer_service_error)
+    app.add_exception_handler(RequestValidationError, _answer_validation_error)
+    app.add_exception_handler(HTTPException, _answer_http_error)
+
+
+def respond(request: Request, error: ServiceError) -> Response:
+    """The problem document of an error as a response."""
+    minimal = request.app.state.settings.error_detail == "minimal"
+    return to_response(render(error, request.state.request_id, minimal=minimal))
+
+
+def to_response(rendered: Rendered) -> Response:
+    """A ready answer as Starlette wants it."""
+    return Response(rendered.body, rendered.status, rendered.headers)
+
+
+async def _answer_service_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ServiceError)  # noqa: S101 - registered for this class only
+    return respond(request, error)
+
+
+async def _answer_validation_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this class only
+    faults = [_fault_of(item) for item in error.errors()]
+    first = faults[0].message if faults else "see errors"
+    return respond(request, Invalid(f"The request is not valid: {first}", faults))
+
+
+async def _answer_http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class only
+    if error.status_code == 404:
+        return respond(request, NotFound(f"There is no {strict_json.quoted(request.url.path)}"))
+    if error.status_code == 405:
+        return respond(request, _method_error(request))
+    if error.status_code < 500:
+        return respond(request, BadRequest(str(error.detail)))
+    return respond(request, InternalError(str(error.detail)))
+
+
+def _method_error(request: Request) -> MethodNotAllowed:
+    allowed = allowed_methods(request.app, request.url.path)
+    return MethodNotAllowed(
+        f"{request.method[:20]} is not allowed on this path; {', '.join(allowed)} is",
+        headers={"Allow": ", ".join(allowed)},
+    )
+
+
+def allowed_methods(app: FastAPI, path: str) -> list[str]:
+    """Every method that some route of this path takes; Starlette tells only those of the first."""
+    methods: set[str] = set()
+    for template, operations in app.openapi()["paths"].items():
+        if re.fullmatch(re.sub(r"\{[^/]+\}", "[^/]+", template), path):
+            methods.update(name.upper() for name in operations if name.upper() in _METHODS)
+    return sorted(methods) or ["GET"]
+
+
+def _fault_of(item: dict[str, Any]) -> Fault:
+    where = [str(part) for part in item["loc"]]
+    parameter = ".".join(where[1:] if where[0] in ("body", "query", "path", "header", "cookie") else where)
+    parameter = parameter or where[0]
+    context = item.get("ctx") or {}
+    allowed = {name: value for name, value in context.items() if name not in ("error", "class_name")}
+    return Fault(f"{parameter}: {item['msg']}", parameter=parameter, allowed=allowed or None, value=item.get("input"))
