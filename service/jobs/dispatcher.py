@@ -1,0 +1,107 @@
+"""Threads between the store and the workflows: starting queued jobs, stopping unwanted ones, telling progress."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+from service.errors import ServiceError
+from service.jobs import durable
+from service.jobs.pool import Pool, Running
+from service.jobs.runner import Runner
+from service.jobs.workflows import Workflows
+from service.store import jobs
+from service.store.session import Store
+
+log = logging.getLogger(__name__)
+
+DISPATCH_SECONDS = 0.15
+PROGRESS_SECONDS = 1.0
+#: Most jobs that one look at the store starts.
+BATCH = 100
+
+
+class Repeating(threading.Thread):
+    """Calls a function every so often until it is stopped; a failure is logged and the next call follows."""
+
+    def __init__(self, name: str, seconds: float, function: Callable[[], None]) -> None:
+        super().__init__(name=name, daemon=True)
+        self._seconds = seconds
+        self._function = function
+        self._stopping = threading.Event()
+
+    def run(self) -> None:
+        while not self._stopping.wait(self._seconds):
+            try:
+                self._function()
+            except ServiceError as error:
+                log.warning("%s: %s", self.name, error.detail)
+            except Exception:
+                log.exception("%s failed; it goes on", self.name)
+
+    def stop(self) -> None:
+        """Ask it to end and wait a moment."""
+        self._stopping.set()
+        if self is not threading.current_thread() and self.is_alive():
+            self.join(timeout=2.0)
+
+
+class Dispatcher:
+    """Starts what is queued and stops what is no longer wanted."""
+
+    def __init__(self, store: Store, pool: Pool, runner: Runner, workflows: Workflows) -> None:
+        self._store = store
+        self._pool = pool
+        self._runner = runner
+        self._workflows = workflows
+        self._started: set[str] = set()
+
+    def look(self) -> None:
+        """One look at the store."""
+        with self._store.read() as session:
+            queued = jobs.queued_ids(session, BATCH)
+            unwanted = jobs.cancel_requested_ids(session)
+            ended = jobs.final_ids(session, self._pool.job_ids())
+        for job_id in ended:
+            self._pool.stop_job(job_id)
+        for job_id in unwanted:
+            log.info("cancelling %s", job_id)
+            self._runner.cancel(job_id)
+            durable.cancel(job_id)
+        for job_id in queued:
+            if job_id not in self._started:
+                durable.start(self._workflows, job_id)
+        self._started = set(queued)
+
+
+class ProgressTeller:
+    """Copies the shares that the processes tell to the rows of their jobs, where they changed."""
+
+    def __init__(self, store: Store, pool: Pool, count_parts: Callable[[str], int]) -> None:
+        self._store = store
+        self._pool = pool
+        self._count_parts = count_parts
+        self._told: dict[str, tuple[float, str]] = {}
+
+    def tell(self) -> None:
+        """One round."""
+        by_job: dict[str, list[Running]] = {}
+        for running in self._pool.running():
+            by_job.setdefault(running.job_id, []).append(running)
+        for job_id, parts in by_job.items():
+            self._tell_job(job_id, parts)
+        self._told = {job_id: told for job_id, told in self._told.items() if job_id in by_job}
+
+    def _tell_job(self, job_id: str, parts: list[Running]) -> None:
+        total = self._count_parts(job_id)
+        if total == 0:
+            return
+        with self._store.read() as session:
+            done = jobs.count_parts(session, job_id)
+        share = round(min(0.99, (done + sum(part.share for part in parts)) / total), 3)
+        message = "; ".join(f"{part.part}: {part.message or 'working'}" for part in parts)
+        if self._told.get(job_id) != (share, message):
+            with self._store.begin() as session:
+                jobs.set_progress(session, job_id, share, message)
+            self._told[job_id] = (share, message)

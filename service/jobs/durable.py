@@ -1,0 +1,124 @@
+"""Every call into DBOS from outside a workflow, in one place. Imported by workers only."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
+from sqlalchemy import make_url
+
+from service.jobs.workflows import JOBS_QUEUE, PARTS_QUEUE, Steps, Workflows, register
+
+log = logging.getLogger(__name__)
+
+#: Pinned, because by default it is a hash of the source and a deploy would strand the jobs before it.
+#: Raise it only together with a plan for those.
+APPLICATION_VERSION = "1"
+#: Finished workflows are of no use after this; the job's own row stays.
+RETENTION_SECONDS = 7 * 86_400.0
+_QUEUE_POLL_SECONDS = 0.1
+_PAGE = 500
+
+
+def launch(url: str, schema: str, executor_id: str, steps: Steps, processes: int) -> Workflows:
+    """Start DBOS in this process.
+
+    Args:
+        url: database of the workflows, ``sqlite:///FILE`` or a PostgreSQL URL.
+        schema: PostgreSQL schema of its tables.
+        executor_id: unique to this process's life.
+        steps: what the workflows do.
+        processes: parts that this worker computes at a time.
+    """
+    if make_url(url).get_backend_name() == "sqlite":
+        _switch_to_wal(Path(str(make_url(url).database)))
+    config: DBOSConfig = {
+        "name": "rulewood",
+        "system_database_url": url,
+        "dbos_system_schema": schema,
+        "application_version": APPLICATION_VERSION,
+        "executor_id": executor_id,
+        "serializer": DBOSPortableJSONSerializer(),
+        "log_level": "ERROR",
+        "use_listen_notify": False,
+        "notification_listener_polling_interval_sec": 5.0,
+    }
+    DBOS(config=config)
+    workflows = register(steps)
+    DBOS.launch()
+    # One part a process waits at hand, so that no process idles until the next look at the queue.
+    _register_queue(PARTS_QUEUE, 2 * processes)
+    _register_queue(JOBS_QUEUE, 4 + 4 * processes)
+    return workflows
+
+
+def _register_queue(name: str, worker_concurrency: int) -> None:
+    DBOS.register_queue(
+        name,
+        worker_concurrency=worker_concurrency,
+        polling_interval_sec=_QUEUE_POLL_SECONDS,
+        on_conflict="always_update",
+    )
+
+
+def _switch_to_wal(path: Path) -> None:
+    """Readers and the writer do not wait for each other in this mode; it stays with the file."""
+    connection = sqlite3.connect(path, timeout=30.0)
+    try:
+        connection.execute("PRAGMA journal_mode=WAL")
+    finally:
+        connection.close()
+
+
+def start(workflows: Workflows, job_id: str) -> None:
+    """Queue a job's workflow under the job's id; does nothing where it exists."""
+    with SetWorkflowID(job_id):
+        DBOS.enqueue_workflow(JOBS_QUEUE, workflows.job, job_id)
+
+
+def cancel(job_id: str) -> None:
+    """Cancel a job's workflow and those of its parts; does nothing where it is over."""
+    DBOS.cancel_workflow(job_id, cancel_children=True)
+
+
+def states(job_ids: Sequence[str]) -> dict[str, str]:
+    """The state of each job's workflow by id; absent where there is none."""
+    found = DBOS.list_workflows(workflow_ids=list(job_ids), load_input=False, load_output=False) if job_ids else []
+    return {workflow.workflow_id: workflow.status for workflow in found}
+
+
+def owners_of_pending() -> set[str]:
+    """The executors that hold unfinished work."""
+    pending = DBOS.list_workflows(status="PENDING", load_input=False, load_output=False)
+    return {workflow.executor_id for workflow in pending if workflow.executor_id}
+
+
+def recover(executor_ids: Sequence[str]) -> int:
+    """Give the work of dead executors back to the queues; how many workflows that were.
+
+    The private call is guarded inside DBOS against a second recovery of the same work; it is tested
+    by really killing workers, and the dependency is capped because of it.
+    """
+    return len(DBOS._recover_pending_workflows(list(executor_ids)))
+
+
+def forget_old(now: float | None = None) -> int:
+    """Delete finished workflows past :data:`RETENTION_SECONDS`; how many those were."""
+    before = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime((now or time.time()) - RETENTION_SECONDS))
+    gone = 0
+    while True:
+        old = DBOS.list_workflows(
+            status=["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"],
+            end_time=before,
+            limit=_PAGE,
+            load_input=False,
+            load_output=False,
+        )
+        if not old:
+            return gone
+        DBOS.delete_workflows([workflow.workflow_id for workflow in old])
+        gone += len(old)

@@ -1,0 +1,118 @@
+"""The job engine of one worker process: pool, workflows and the threads around them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from service.errors import ServiceError
+from service.jobs import durable
+from service.jobs.child import PartFunction
+from service.jobs.dispatcher import DISPATCH_SECONDS, PROGRESS_SECONDS, Dispatcher, ProgressTeller, Repeating
+from service.jobs.pool import Pool
+from service.jobs.reaper import (
+    HEARTBEAT_SECONDS,
+    REAP_SECONDS,
+    REPAIR_SECONDS,
+    RETENTION_PERIOD_SECONDS,
+    Heart,
+    Reaper,
+    Repairer,
+)
+from service.jobs.runner import Runner, Work, patiently
+from service.settings import Limits
+from service.store.session import Store
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """How a worker's engine is set up.
+
+    Attributes:
+        workflows_url: database of the workflows; on SQLite a file of its own, because in the store's
+            file the writers of both would wait for each other.
+        schema: PostgreSQL schema of the workflows' tables.
+        processes: parts computed at a time.
+        exclusive: a lock makes sure that this is the only worker of its store.
+        limits: time and memory of a part.
+    """
+
+    workflows_url: str
+    schema: str
+    processes: int
+    exclusive: bool
+    limits: Limits
+
+
+class Engine:
+    """Starts with :meth:`start`, ends with :meth:`hand_over`, after which the process must exit."""
+
+    def __init__(
+        self,
+        store: Store,
+        work: Work,
+        run_part: PartFunction,
+        options: EngineOptions,
+        *,
+        warm: Callable[[], None] | None = None,
+    ) -> None:
+        self.worker_id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self._store = store
+        self._options = options
+        self._pool = Pool(options.processes, run_part, warm=warm)
+        self._runner = Runner(store, self._pool, work, options.limits, self.worker_id)
+        self._heart = Heart(store, self.worker_id)
+        self._threads: list[Repeating] = []
+
+    def start(self) -> None:
+        """Beat first, so that no other worker takes this one's work for forsaken; then launch and look for work."""
+        patiently(self._heart.beat)
+        options = self._options
+        workflows = durable.launch(
+            options.workflows_url, options.schema, self.worker_id, self._runner, options.processes
+        )
+        dispatcher = Dispatcher(self._store, self._pool, self._runner, workflows)
+        teller = ProgressTeller(self._store, self._pool, lru_cache(1000)(self._count_parts))
+        reaper = Reaper(self._store, self._heart, self.worker_id, exclusive=options.exclusive)
+        repairer = Repairer(self._store, workflows)
+        self._threads = [
+            Repeating("heartbeat", HEARTBEAT_SECONDS, self._heart.beat),
+            Repeating("reaper", REAP_SECONDS, reaper.reap),
+            Repeating("dispatcher", DISPATCH_SECONDS, dispatcher.look),
+            Repeating("progress", PROGRESS_SECONDS, teller.tell),
+            Repeating("repairer", REPAIR_SECONDS, repairer.repair),
+            Repeating("retention", RETENTION_PERIOD_SECONDS, _forget_old),
+        ]
+        for thread in self._threads:
+            thread.start()
+        log.info("worker %s is ready: %d processes", self.worker_id, options.processes)
+
+    def hand_over(self) -> None:
+        """Stop at once: kill the parts in work and take the heartbeat back, so that others continue them.
+
+        The workflows are left as they stand, as after a crash; the process must exit now, before one
+        of them sees that its part is gone.
+        """
+        for thread in self._threads:
+            thread.stop()
+        self._pool.close()
+        try:
+            self._heart.stop()
+        except ServiceError as error:
+            log.warning("the heartbeat stays until it is old: %s", error.detail)
+
+    def _count_parts(self, job_id: str) -> int:
+        return len(self._runner.plan(job_id))
+
+
+def _forget_old() -> None:
+    count = durable.forget_old()
+    if count:
+        log.info("deleted %d old workflows", count)

@@ -1,0 +1,82 @@
+"""How a part ended, as JSON values: its result, or the error a person can act on."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+from learners.errors import LearnerError, ParameterError
+from service.errors import MAX_FAULTS, ServiceError, StorageFull, Unavailable
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ErrorRecord:
+    """Why a job failed.
+
+    Attributes:
+        type: a stable slug: ``invalid``, ``not-found``, ``time-limit``, ``memory-limit``,
+            ``process-died``, ``engine`` or ``internal``.
+        detail: one sentence for people.
+        parameter, column: the culprit, where there is one.
+        errors: each fault of a request with several.
+        part: the part in which it happened.
+    """
+
+    type: str
+    detail: str
+    parameter: str | None = None
+    column: str | None = None
+    errors: list[dict[str, Any]] = field(default_factory=list)
+    part: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Only what is known."""
+        return {name: value for name, value in vars(self).items() if value not in (None, [])}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Exactly one of: a result, an error, ``stopped`` (on request) or ``retry`` (the store was away)."""
+
+    result: dict[str, Any] | None = None
+    error: ErrorRecord | None = None
+    stopped: bool = False
+    retry: bool = False
+
+
+def describe(error: Exception) -> Outcome:
+    """What a part's exception means. One that nobody foresaw is logged whole and told without its text."""
+    if isinstance(error, Unavailable):
+        return Outcome(retry=True)
+    return Outcome(error=error_record(error))
+
+
+def error_record(error: Exception) -> ErrorRecord:
+    """The record of an exception."""
+    if isinstance(error, StorageFull):
+        return ErrorRecord(error.slug, error.detail)
+    if isinstance(error, ServiceError):
+        return _service_error(error)
+    if isinstance(error, LearnerError):
+        if isinstance(error, ParameterError):
+            return ErrorRecord("invalid", str(error), parameter=error.field)
+        return ErrorRecord("invalid", str(error), column=error.field)
+    log.error("a job met an error that nobody foresaw", exc_info=error)
+    return ErrorRecord("internal", f"an internal error ({type(error).__name__}) stopped the work; the log has more")
+
+
+def _service_error(error: ServiceError) -> ErrorRecord:
+    faults = [
+        {name: value for name, value in vars(fault).items() if value is not None} for fault in error.faults[:MAX_FAULTS]
+    ]
+    first = error.faults[0] if error.faults else None
+    return ErrorRecord(
+        error.slug,
+        error.detail,
+        parameter=first.parameter if first else None,
+        column=first.column if first else None,
+        errors=faults,
+    )

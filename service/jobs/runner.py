@@ -1,0 +1,178 @@
+"""The steps of a job against the store and the pool. Every one may be repeated without harm.
+
+The store's row is the truth about a job: a step first looks whether the job still wants it, and every
+change of state is conditional. So it does not matter how often a crash or a second worker makes a
+step run again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ParamSpec, TypeVar
+
+from sqlalchemy.orm import Session
+
+from service.errors import Unavailable
+from service.jobs.lane import Ticket
+from service.jobs.outcomes import ErrorRecord, Outcome, error_record
+from service.jobs.pool import Pool
+from service.jobs.states import JobState
+from service.settings import Limits
+from service.store import jobs
+from service.store.session import Store
+from service.store.tables import Job
+
+log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: How long a step waits for a store that is out of reach before the engine gives it back.
+PATIENCE_SECONDS = 600.0
+#: How often a part is started again because its process did not reach the store.
+STORE_RETRIES = 60
+_PAUSE_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Work:
+    """What jobs do; handed over by the worker so that the engine knows nothing of learning.
+
+    Attributes:
+        plan: the names of a request's parts, in order.
+        finish: combines the parts' results inside the given transaction; its JSON is the job's result.
+        extra: JSON values that every part gets besides its job's request.
+    """
+
+    plan: Callable[[Mapping[str, Any]], list[str]]
+    finish: Callable[[Session, Job, Mapping[str, dict[str, Any]]], dict[str, Any]]
+    extra: Mapping[str, Any]
+
+
+def patiently(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call, again and again while the store is out of reach, up to :data:`PATIENCE_SECONDS`."""
+    give_up_at = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return function(*args, **kwargs)
+        except Unavailable as error:
+            if time.monotonic() > give_up_at:
+                raise
+            log.warning("the store is out of reach, trying again: %s", error.detail)
+            time.sleep(_PAUSE_SECONDS)
+
+
+class Runner:
+    """Implements :class:`service.jobs.workflows.Steps`."""
+
+    def __init__(self, store: Store, pool: Pool, work: Work, limits: Limits, worker_id: str) -> None:
+        self._store = store
+        self._pool = pool
+        self._work = work
+        self._limits = limits
+        self._worker_id = worker_id
+
+    def plan(self, job_id: str) -> list[str]:
+        """The parts of a job that still wants to be done, else none."""
+        return patiently(self._plan, job_id)
+
+    def _plan(self, job_id: str) -> list[str]:
+        with self._store.read() as session:
+            job = session.get(Job, job_id)
+            return [] if job is None or JobState(job.state).is_final else self._work.plan(job.request)
+
+    async def run_part(self, job_id: str, part: str) -> None:
+        """Compute a part in the pool and store what became of it."""
+        outcome = Outcome(retry=True)
+        for _ in range(STORE_RETRIES):
+            ticket = await asyncio.to_thread(patiently, self._begin, job_id, part)
+            if ticket is None:
+                return
+            self._pool.submit(ticket)
+            outcome = await asyncio.wrap_future(ticket.outcome)
+            if not outcome.retry:
+                break
+            await asyncio.sleep(_PAUSE_SECONDS)
+        await asyncio.to_thread(patiently, self._record, job_id, part, outcome)
+
+    def _begin(self, job_id: str, part: str) -> Ticket | None:
+        """Mark the job as running and make the part's ticket; None where nothing is left to do."""
+        with self._store.begin() as session:
+            job = session.get(Job, job_id, with_for_update=True)
+            if job is None or JobState(job.state).is_final or jobs.has_part(session, job_id, part):
+                return None
+            if job.state == JobState.QUEUED:
+                jobs.set_state(session, job_id, JobState.RUNNING, worker=self._worker_id)
+            jobs.add_event(session, job_id, "log", {"message": f"{part}: started", "worker": self._worker_id})
+            arguments = {
+                **self._work.extra,
+                "job_id": job_id,
+                "workspace": job.workspace,
+                "part": part,
+                "request": job.request,
+            }
+        return Ticket(
+            job_id,
+            part,
+            arguments,
+            seconds=self._limits.job_seconds,
+            memory_bytes=self._limits.job_memory_bytes,
+            on_death=lambda text: self._note(job_id, text),
+        )
+
+    def _note(self, job_id: str, text: str) -> None:
+        """A log line of the job; lost where the store cannot take it."""
+        log.warning("%s: %s", job_id, text)
+        try:
+            with self._store.begin() as session:
+                jobs.add_event(session, job_id, "log", {"message": text})
+        except Unavailable as error:
+            log.warning("%s: the line was not stored: %s", job_id, error.detail)
+
+    def _record(self, job_id: str, part: str, outcome: Outcome) -> None:
+        if outcome.stopped:
+            return
+        if outcome.result is not None:
+            with self._store.begin() as session:
+                if session.get(Job, job_id) is not None:
+                    jobs.put_part(session, job_id, part, outcome.result)
+            return
+        error = outcome.error or ErrorRecord("unavailable", "the store could not be reached from the part's process")
+        self._fail(job_id, replace(error, part=part))
+
+    def finish(self, job_id: str) -> None:
+        """Combine the parts, register what came out and end the job, in one transaction."""
+        patiently(self._finish, job_id)
+
+    def _finish(self, job_id: str) -> None:
+        try:
+            with self._store.begin() as session:
+                job = session.get(Job, job_id, with_for_update=True)
+                if job is None or job.state != JobState.RUNNING or job.cancel_requested:
+                    return
+                results = jobs.parts(session, job_id)
+                result = self._work.finish(session, job, results)
+                jobs.set_state(session, job_id, JobState.SUCCEEDED, result=result)
+        except Unavailable:
+            raise
+        except Exception as error:  # a job never stays "running": whatever went wrong ends it
+            self._fail(job_id, error_record(error))
+
+    def give_up(self, job_id: str, reason: str) -> None:
+        """Fail a job with which the engine cannot go on."""
+        patiently(self._fail, job_id, ErrorRecord("engine", f"the engine gave the job up: {reason}"))
+
+    def cancel(self, job_id: str) -> None:
+        """Make a requested cancel true: no part goes on, the state says so."""
+        self._pool.stop_job(job_id)
+        with self._store.begin() as session:
+            jobs.set_state(session, job_id, JobState.CANCELLED)
+
+    def _fail(self, job_id: str, error: ErrorRecord) -> None:
+        with self._store.begin() as session:
+            jobs.set_state(session, job_id, JobState.FAILED, error=error.to_json())
+        self._pool.stop_job(job_id)

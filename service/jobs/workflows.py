@@ -1,0 +1,92 @@
+"""The durable side of a job: a workflow that starts its parts as child workflows and then finishes it.
+
+Arguments and results are ids and names only; what a part finds goes to the store. A step that was
+checkpointed is not run again after a crash, and a part whose result is in the store is skipped even
+where the crash came between the two.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from dbos import DBOS, SetWorkflowID
+
+JOBS_QUEUE = "rulewood-jobs"
+PARTS_QUEUE = "rulewood-parts"
+#: A part that took its worker down with it this often in a row is given up.
+PART_RECOVERIES = 4
+#: The job's own workflow only waits, but it is recovered at every death of a worker that it lives through.
+JOB_RECOVERIES = 50
+_RESULT_POLL_SECONDS = 0.1
+
+
+class Steps(Protocol):
+    """What the workflows call; each may be repeated without harm."""
+
+    def plan(self, job_id: str) -> list[str]:
+        """The names of the job's parts, in order."""
+
+    async def run_part(self, job_id: str, part: str) -> None:
+        """Compute a part and store its result, or fail the job."""
+
+    def finish(self, job_id: str) -> None:
+        """Combine the parts and end the job."""
+
+    def give_up(self, job_id: str, reason: str) -> None:
+        """Fail the job because the engine cannot go on with it."""
+
+
+@dataclass(frozen=True)
+class Workflows:
+    """The registered workflows."""
+
+    job: Callable[[str], Awaitable[None]]
+    part: Callable[[str, str], Awaitable[None]]
+
+
+def part_id(job_id: str, part: str) -> str:
+    """The id of a part's workflow."""
+    return f"{job_id}:{part}"
+
+
+def register(steps: Steps) -> Workflows:
+    """Register the workflows with DBOS, bound to ``steps``; once a process, before it launches."""
+
+    @DBOS.step(name="plan")
+    async def plan(job_id: str) -> list[str]:
+        return await asyncio.to_thread(steps.plan, job_id)
+
+    @DBOS.step(name="run-part", preemptible=True)
+    async def run_part(job_id: str, part: str) -> None:
+        await steps.run_part(job_id, part)
+
+    @DBOS.step(name="finish")
+    async def finish(job_id: str) -> None:
+        await asyncio.to_thread(steps.finish, job_id)
+
+    @DBOS.step(name="give-up")
+    async def give_up(job_id: str, reason: str) -> None:
+        await asyncio.to_thread(steps.give_up, job_id, reason)
+
+    @DBOS.workflow(name="part", max_recovery_attempts=PART_RECOVERIES)
+    async def part_workflow(job_id: str, part: str) -> None:
+        await run_part(job_id, part)
+
+    @DBOS.workflow(name="job", max_recovery_attempts=JOB_RECOVERIES)
+    async def job_workflow(job_id: str) -> None:
+        handles: list[Any] = []
+        for part in await plan(job_id):
+            with SetWorkflowID(part_id(job_id, part)):
+                handles.append(await DBOS.enqueue_workflow_async(PARTS_QUEUE, part_workflow, job_id, part))
+        for handle in handles:
+            try:
+                await handle.get_result(polling_interval_sec=_RESULT_POLL_SECONDS)
+            except Exception as error:  # whatever ended the part, the job must end too, and say why
+                await give_up(job_id, f"part {handle.workflow_id.removeprefix(job_id + ':')}: {error}")
+                return
+        await finish(job_id)
+
+    return Workflows(job_workflow, part_workflow)
