@@ -2,7 +2,8 @@
 
 >>> with Rulewood("http://127.0.0.1:8000") as rulewood:
 ...     dataset = rulewood.upload("credit.csv")
-...     job = rulewood.wait(rulewood.train(dataset["id"], target="class", learner="decision-tree-classifier", model="credit"))
+...     job = rulewood.train(dataset["id"], target="class", learner="decision-tree-classifier", model="credit")
+...     rulewood.wait(job)
 ...     rulewood.predict("credit", [{"duration": 12, "purpose": "car"}])
 
 Answers are the JSON objects of the API as they are; every error is a :class:`RulewoodError`.

@@ -1,0 +1,78 @@
+"""Wire types of jobs."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from service.schemas.base import Answer, RequestBody, ShortText, Timestamp
+
+JobKind = Literal["train", "cross-validate"]
+StateName = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+ModelName = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", description="letters, digits and ._-, at most 128"),
+]
+ColumnName = Annotated[str, Field(min_length=1, max_length=1000)]
+DatasetId = Annotated[str, Field(min_length=1, max_length=64, examples=["ds_0a1b2c3d4e5f6g7h8i9j0k1l2m"])]
+
+
+class Evaluation(RequestBody):
+    """How the learner is judged on rows it was not fitted on."""
+
+    method: Literal["k-fold", "hold-out", "none"] = "k-fold"
+    folds: Annotated[int, Field(ge=2, le=1000, description="number of folds (k-fold)")] = 10
+    stratified: Annotated[bool, Field(description="keep the shares of the classes alike in all parts")] = True
+    fraction: Annotated[float, Field(gt=0, lt=1, description="share of the rows held out (hold-out)")] = 0.25
+
+
+class Registration(RequestBody):
+    """Under which name a trained model is registered."""
+
+    name: ModelName
+    aliases: list[ModelName] = Field([], max_length=20, description="moved to the new version")
+    notes: Annotated[str, Field(max_length=10_000)] = ""
+    tags: list[ShortText] = Field([], max_length=50)
+
+
+class JobRequest(RequestBody):
+    """A piece of work to be done in the background."""
+
+    kind: JobKind
+    dataset: DatasetId
+    target: ColumnName = Field(description="the column to be predicted")
+    learner: ShortText = Field(description="a name of the catalogue", examples=["decision-tree-classifier"])
+    parameters: dict[str, Any] = Field({}, description="the learner's parameters; see GET /learners/{name}")
+    features: list[ColumnName] | None = Field(None, description="columns to learn from; default all but the target")
+    excluded: list[ColumnName] | None = Field(None, description="columns not to learn from")
+    weights: ColumnName | None = Field(None, description="a numeric column that holds the weight of each row")
+    seed: Annotated[int, Field(ge=0, le=2**53 - 1, description="same seed, same result")] = 0
+    evaluation: Evaluation | None = Field(None, description="default: 10 folds for cross-validate, none for train")
+    model: Registration | None = Field(None, description="train only; without it nothing is registered")
+
+
+class JobPart(Answer):
+    """The result of one finished part of a job."""
+
+    part: str = Field(examples=["fold-1"])
+    result: dict[str, Any]
+
+
+class Job(Answer):
+    """A piece of work and what became of it."""
+
+    id: str = Field(examples=["job_0a1b2c3d4e5f6g7h8i9j0k1l2m"])
+    kind: JobKind
+    state: StateName
+    progress: float = Field(ge=0, le=1)
+    message: str = Field(description="what is being done")
+    request: dict[str, Any] = Field(description="the request with every default filled in")
+    result: dict[str, Any] | None = Field(description="metrics with intervals, and the version that was registered")
+    error: dict[str, Any] | None = Field(description="why it failed, naming the column or parameter at fault")
+    parts: list[JobPart] = Field(description="results so far; empty in lists")
+    retry_of: str | None
+    created_at: Timestamp
+    started_at: Timestamp | None
+    finished_at: Timestamp | None
+    links: dict[str, str] = Field(description="addresses of the job, its events, its dataset, its model version")

@@ -1,0 +1,29 @@
+"""Wire types of the catalogue of learners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from service.schemas.base import Answer
+
+
+class Learner(Answer):
+    """A learner and what it can do."""
+
+    name: str = Field(examples=["decision-tree-classifier"])
+    summary: str
+    task: str = Field(description="classification or regression")
+    missing: bool = Field(description="whether it takes missing values, in training and in prediction")
+    categories: bool = Field(description="whether it takes columns with levels")
+    weights: bool = Field(description="whether rows may carry weights")
+    explanations: list[str] = Field(description="kinds of explanation it gives")
+    exports: list[str] = Field(description="formats it can be exported to")
+    parameters: dict[str, Any] = Field(description="JSON Schema (2020-12) of the object of its parameters")
+
+
+class LearnerList(Answer):
+    """The whole catalogue."""
+
+    items: list[Learner]
