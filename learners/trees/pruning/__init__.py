@@ -1,0 +1,1 @@
+"""Pruning: functions from a node array to a smaller one; the input stays as it is."""
