@@ -21,7 +21,7 @@ from typing import Any
 from service.jobs.outcomes import ErrorRecord, Outcome, describe
 from service.jobs.slot import Slot
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("rulewood.jobs")
 
 #: What a part is: JSON arguments and a progress callback in, a JSON result out.
 PartFunction = Callable[[dict[str, Any], Callable[[float, str], None]], dict[str, Any]]

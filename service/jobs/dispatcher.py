@@ -14,7 +14,7 @@ from service.jobs.workflows import Workflows
 from service.store import jobs
 from service.store.session import Store
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("rulewood.jobs")
 
 DISPATCH_SECONDS = 0.15
 PROGRESS_SECONDS = 1.0

@@ -13,7 +13,7 @@ from sqlalchemy import make_url
 
 from service.jobs.workflows import JOBS_QUEUE, PARTS_QUEUE, Steps, Workflows, register
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("rulewood.jobs")
 
 #: Pinned, because by default it is a hash of the source and a deploy would strand the jobs before it.
 #: Raise it only together with a plan for those.

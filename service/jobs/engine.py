@@ -28,7 +28,7 @@ from service.jobs.runner import Runner, Work, patiently
 from service.settings import Limits
 from service.store.session import Store
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("rulewood.jobs")
 
 
 @dataclass(frozen=True)

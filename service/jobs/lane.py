@@ -30,7 +30,7 @@ from service.jobs import child
 from service.jobs.outcomes import ErrorRecord, Outcome
 from service.jobs.slot import Reading, Slot
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("rulewood.jobs")
 
 #: How often a lane looks at its task: cancel, limits.
 TICK_SECONDS = 0.1

@@ -9,7 +9,7 @@ from typing import Any
 from learners.errors import LearnerError, ParameterError
 from service.errors import MAX_FAULTS, ServiceError, StorageFull, Unavailable
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("rulewood.jobs")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from service.jobs.workflows import Workflows
 from service.store import jobs, workers
 from service.store.session import Store
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("rulewood.jobs")
 
 HEARTBEAT_SECONDS = 2.0
 REAP_SECONDS = 1.0

@@ -26,7 +26,7 @@ from service.store import jobs
 from service.store.session import Store
 from service.store.tables import Job
 
-log = logging.getLogger(__name__)
+log = logging.getLogger("rulewood.jobs")
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -1,0 +1,158 @@
+"""The worker process: the one place where the job engine is put together with what jobs do.
+
+``rulewood worker`` calls :func:`run_worker`. ``rulewood serve`` starts one beside itself by
+:mod:`service.supervisor`, which runs :func:`main`. Heavy imports wait until a worker really starts,
+so that nothing of the engine is loaded by importing this module.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from sqlalchemy import make_url
+
+from service.settings import Settings
+
+if TYPE_CHECKING:
+    from service.jobs.engine import Engine, EngineOptions
+    from service.store.session import Store
+
+log = logging.getLogger("rulewood.worker")
+
+#: PostgreSQL schema of the workflows' tables, beside the store's own.
+WORKFLOW_SCHEMA = "rulewood_jobs"
+#: How long a starting worker waits for the lock of one that is just ending.
+LOCK_SECONDS = 15.0
+_LOCK_POLL_SECONDS = 0.1
+_PARENT_POLL_SECONDS = 0.25
+
+
+class AlreadyRunningError(RuntimeError):
+    """Another worker holds the lock of this store."""
+
+
+def run_worker(settings: Settings, *, parent_pid: int | None = None) -> None:
+    """Work until SIGTERM or SIGINT, or until the parent is gone; call from the main thread.
+
+    Does not return: the process ends here, because the workflows that it leaves must not notice.
+
+    Args:
+        settings: database, data folder, number of processes, limits.
+        parent_pid: process without which this one ends too.
+
+    Raises:
+        AlreadyRunningError: on SQLite, where one worker at a time owns the store.
+        Unavailable: the store cannot be reached.
+    """
+    stopping = threading.Event()
+    _stop_on_signals(stopping)
+    settings.data.mkdir(parents=True, exist_ok=True)
+    with exclusive_lock(settings.store_url):
+        engine = _make_engine(settings)
+        engine.start()
+        while not stopping.wait(_PARENT_POLL_SECONDS):
+            if parent_pid is not None and os.getppid() != parent_pid:
+                log.warning("the parent process is gone, so the worker ends")
+                break
+        engine.hand_over()
+        logging.shutdown()
+        os._exit(0)
+
+
+def _stop_on_signals(stopping: threading.Event) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
+        stopping.set()
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+
+
+def _make_engine(settings: Settings) -> Engine:
+    from service.jobs.engine import Engine
+    from service.jobs.runner import Work
+    from service.operations import training
+    from service.store.session import Store
+
+    store = Store(settings.store_url)
+    store.upgrade()
+    extra = {"store": settings.store_url, "cache": str(settings.cache.absolute())}
+    work = Work(training.plan, training.finish, extra)
+    return Engine(store, work, training.run_part, engine_options(settings, store), warm=training.warm)
+
+
+def engine_options(settings: Settings, store: Store) -> EngineOptions:
+    """The engine's set-up for a store: on SQLite its own file beside the store's, else its own schema."""
+    from service.jobs.engine import EngineOptions
+
+    folder = sqlite_folder(settings.store_url)
+    url = settings.store_url if folder is None else f"sqlite:///{folder / 'jobs.sqlite3'}"
+    return EngineOptions(
+        workflows_url=url,
+        schema=WORKFLOW_SCHEMA,
+        processes=settings.processes,
+        exclusive=folder is not None,
+        limits=settings.limits,
+    )
+
+
+def sqlite_folder(url: str) -> Path | None:
+    """The folder of a SQLite store, None for any other."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite":
+        return None
+    return Path(str(parsed.database)).absolute().parent
+
+
+@contextlib.contextmanager
+def exclusive_lock(url: str) -> Iterator[None]:
+    """Hold the lock file of a SQLite store; on PostgreSQL any number of workers is welcome.
+
+    The kernel gives the lock back when the process ends, however it ends.
+    """
+    folder = sqlite_folder(url)
+    if folder is None:
+        yield
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "worker.lock").open("a") as file:
+        _wait_for_lock(file.fileno(), folder)
+        yield
+
+
+def _wait_for_lock(descriptor: int, folder: Path) -> None:
+    give_up_at = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            if time.monotonic() > give_up_at:
+                raise AlreadyRunningError(
+                    f"another worker already runs on {folder}; with SQLite there is one, use PostgreSQL for more"
+                ) from error
+            time.sleep(_LOCK_POLL_SECONDS)
+        else:
+            return
+
+
+def main() -> None:
+    """Run as a child of another process: settings as JSON on standard input, the parent's id as argument."""
+    from service import logs
+
+    logs.configure()
+    settings = Settings.model_validate_json(sys.stdin.read())
+    run_worker(settings, parent_pid=int(sys.argv[1]))
+
+
+if __name__ == "__main__":
+    main()
