@@ -1,0 +1,82 @@
+"""From the results of folds to one summary: each metric's mean, spread and intervals; pooled counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from learners.errors import DataError
+from learners.evaluation.intervals import LEVEL, over_folds, wilson
+from learners.evaluation.metrics import accuracy, per_class
+from learners.evaluation.results import FoldResult
+from learners.table import Column
+
+
+def combine(
+    results: Sequence[FoldResult], target: Column, *, level: float = LEVEL, warnings: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Summarise one hold-out or the folds of a cross-validation; plain JSON without NaN.
+
+    Args:
+        results: in any order; their rows are not needed.
+        target: the column of the target.
+        level: of the intervals.
+        warnings: of the plan of folds; those of the folds are added.
+
+    Returns:
+        ``task``, ``method`` (``hold-out`` or ``k-fold``), ``folds``, ``rows`` (tested), ``metrics``
+        (by name: ``mean``, ``standard_deviation``, ``standard_error``, ``interval``,
+        ``corrected_standard_error``, ``corrected_interval``, ``count`` of the folds that define it,
+        and the folds' ``values``), ``warnings``; for classes also ``classes`` in schema order and
+        ``pooled``: the sum of the confusion matrices, with accuracy, its Wilson interval and
+        precision, recall and F1 of each class. One fold alone has no spread over folds: its
+        accuracy has the Wilson interval, its mean absolute error Student's over rows.
+    """
+    if not results:
+        raise DataError("there are no folds to summarise")
+    ordered = sorted(results, key=lambda result: result.fold)
+    summary: dict[str, Any] = {
+        "task": "regression" if target.is_numeric else "classification",
+        "method": "hold-out" if len(ordered) == 1 else "k-fold",
+        "folds": len(ordered),
+        "rows": sum(result.n_test for result in ordered),
+        "level": level,
+        "metrics": {name: _metric(ordered, name, level) for name in ordered[0].metrics},
+        "warnings": [*warnings, *(f"fold {r.fold}: {text}" for r in ordered for text in r.warnings)],
+    }
+    if not target.is_numeric:
+        summary["classes"] = list(target.labels)
+        summary["pooled"] = _pooled(ordered, target, level)
+    if len(ordered) == 1:
+        _add_row_intervals(summary, ordered[0])
+    return summary
+
+
+def _metric(results: Sequence[FoldResult], name: str, level: float) -> dict[str, Any]:
+    values = [result.metrics[name] for result in results]
+    share = float(np.mean([result.n_test / result.n_train for result in results]))
+    return {**over_folds([value for value in values if value is not None], share, level).to_json(), "values": values}
+
+
+def _pooled(results: Sequence[FoldResult], target: Column, level: float) -> dict[str, Any]:
+    confusion = np.sum([np.array(result.confusion) for result in results], axis=0)
+    share = accuracy(confusion)
+    trials = sum(result.effective_rows for result in results)
+    interval = None if share is None else wilson(share * trials, trials, level)
+    by_class = [{"label": label, **row} for label, row in zip(target.labels, per_class(confusion), strict=True)]
+    return {
+        "confusion": confusion.tolist(),
+        "accuracy": share,
+        "accuracy_interval": None if interval is None else interval.to_json(),
+        "per_class": by_class,
+    }
+
+
+def _add_row_intervals(summary: dict[str, Any], result: FoldResult) -> None:
+    metrics = summary["metrics"]
+    if "pooled" in summary:
+        metrics["accuracy"]["interval"] = summary["pooled"]["accuracy_interval"]
+    if "mean_absolute_error" in metrics:
+        metrics["mean_absolute_error"]["interval"] = result.absolute_error_interval
