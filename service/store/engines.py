@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, CursorResult, Engine, Float, create_engine, event, make_url
+from sqlalchemy import URL, Connection, CursorResult, Engine, Float, Result, create_engine, event, inspect, make_url
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import Session
@@ -133,8 +133,25 @@ def _postgresql_now(_element: Any, _compiler: Any, **_options: Any) -> str:
     return "CAST(extract(epoch FROM clock_timestamp()) AS double precision)"
 
 
+def _insert(session: Session, table: type[Base], values: Mapping[str, Any]) -> postgresql.Insert | sqlite.Insert:
+    build = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
+    return build(table).values(**values)
+
+
 def insert_once(session: Session, table: type[Base], values: Mapping[str, Any]) -> bool:
     """Insert a row unless one with a key of it is there; tell whether it was inserted."""
-    build = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
-    result = session.execute(build(table).values(**values).on_conflict_do_nothing())
-    return isinstance(result, CursorResult) and result.rowcount == 1
+    statement = _insert(session, table, values).on_conflict_do_nothing().returning(*inspect(table).primary_key)
+    return session.execute(statement).first() is not None
+
+
+def upsert(session: Session, table: type[Base], values: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
+    """Insert a row or, where one with its primary key is there, change that one; never a race."""
+    statement = _insert(session, table, values)
+    session.execute(
+        statement.on_conflict_do_update(index_elements=list(inspect(table).primary_key), set_=dict(changes))
+    )
+
+
+def affected(result: Result[Any]) -> int:
+    """How many rows a statement changed."""
+    return result.rowcount if isinstance(result, CursorResult) else 0

@@ -1,0 +1,129 @@
+"""The registry: references to model versions, registration, aliases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from service.errors import Fault, Invalid, NotFound
+from service.store import datasets, models
+from service.store.tables import ModelVersion
+
+NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
+_NAME = re.compile(NAME_PATTERN)
+_REFERENCE = re.compile(rf"(?P<name>{NAME_PATTERN})(?::(?P<version>[0-9]{{1,9}})|@(?P<alias>{NAME_PATTERN}))?")
+_ALLOWED = "1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit"
+
+
+@dataclass(frozen=True)
+class ModelRef:
+    """``name`` (the latest version that is not archived), ``name:3`` or ``name@champion``."""
+
+    name: str
+    version: int | None = None
+    alias: str | None = None
+
+    def __str__(self) -> str:
+        if self.version is not None:
+            return f"{self.name}:{self.version}"
+        return self.name if self.alias is None else f"{self.name}@{self.alias}"
+
+
+def parse_ref(text: str) -> ModelRef:
+    """Read a reference.
+
+    Raises:
+        NotFound: it is not one, so it names nothing.
+    """
+    match = _REFERENCE.fullmatch(text)
+    if match is None:
+        message = f"a reference is `name`, `name:3` or `name@alias`; a name has {_ALLOWED}"
+        raise NotFound("There is no such model.", [Fault(message, parameter="ref", value=text[:128])])
+    number = match["version"]
+    return ModelRef(match["name"], None if number is None else int(number), match["alias"])
+
+
+def check_name(text: str, parameter: str) -> str:
+    """A name of a model or alias as it was given.
+
+    Raises:
+        Invalid: it has other characters or is too long; ``parameter`` is named as the culprit.
+    """
+    if _NAME.fullmatch(text) is None:
+        fault = Fault(f"a name has {_ALLOWED}", parameter=parameter, allowed=NAME_PATTERN, value=text[:128])
+        raise Invalid("The name is not valid.", [fault])
+    return text
+
+
+def resolve(session: Session, workspace: str, ref: ModelRef | str) -> ModelVersion:
+    """The version that a reference names now.
+
+    Raises:
+        NotFound: there is no such model, version or alias, or all versions are archived.
+    """
+    ref = parse_ref(ref) if isinstance(ref, str) else ref
+    model = models.get(session, workspace, ref.name)
+    if ref.version is not None:
+        return models.version(session, model, ref.version)
+    if ref.alias is not None:
+        number = models.aliases(session, model).get(ref.alias)
+        if number is None:
+            raise NotFound(f"Model {ref.name!r} has no alias {ref.alias!r}.")
+        return models.version(session, model, number)
+    latest = models.latest(session, model)
+    if latest is None:
+        raise NotFound(f"Model {ref.name!r} has no version that is not archived.")
+    return latest
+
+
+def register(
+    session: Session,
+    workspace: str,
+    name: str,
+    job_id: str,
+    *,
+    dataset_id: str | None,
+    aliases: Iterable[str] = (),
+    tags: Iterable[str] = (),
+    **values: Any,
+) -> ModelVersion:
+    """Add a version to a model, which is made if need be; the same job gets the same version again.
+
+    Args:
+        session: a write transaction; the caller's other changes become true with this one or not at all.
+        workspace: the model's workspace.
+        name: the model's name.
+        job_id: the job that made the version.
+        dataset_id: what it was trained on; a dataset that was deleted meanwhile leaves the link empty.
+        aliases: names that are moved to the version.
+        tags: labels that are added to the model's.
+        values: blob_sha256, learner, task, parameters, schema, lineage, metrics and perhaps notes.
+
+    Raises:
+        Invalid: a name is not allowed.
+    """
+    check_name(name, "model.name")
+    wanted = [check_name(alias, "model.aliases") for alias in aliases]
+    held = dataset_id if dataset_id is not None and datasets.hold(session, dataset_id) else None
+    model = models.get_or_insert(session, workspace, name)
+    version, is_new = models.insert_version(session, model, job_id, dataset_id=held, **values)
+    if is_new:
+        model = models.lock(session, model)
+        model.tags = list(dict.fromkeys([*model.tags, *tags]))
+        for alias in wanted:
+            models.set_alias(session, model, alias, version.version)
+    return version
+
+
+def move_alias(session: Session, workspace: str, name: str, alias: str, number: int) -> ModelVersion:
+    """Let an alias name another version, in one step.
+
+    Raises:
+        NotFound: no such model or version. Conflict: it is archived. Invalid: the alias is not a name.
+    """
+    check_name(alias, "alias")
+    return models.set_alias(session, models.get(session, workspace, name), alias, number)

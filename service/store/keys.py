@@ -1,0 +1,89 @@
+"""API keys: made once, shown once, kept as a hash."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Iterable
+
+from sqlalchemy import select, update
+from sqlalchemy.orm import Session
+
+from service.errors import Fault, Invalid, NotFound
+from service.store import changes
+from service.store.engines import database_now
+from service.store.ids import new_id
+from service.store.tables import Key
+
+PREFIX = "rk_"
+SCOPES = ("predict", "train", "admin")
+
+
+def digest(secret: str) -> str:
+    """What is kept of a key. Its 256 random bits need no salt and no slow hash."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def create(session: Session, workspace: str, name: str, scopes: Iterable[str]) -> tuple[Key, str]:
+    """Make a key.
+
+    Returns:
+        Its row and its secret, which cannot be had again.
+
+    Raises:
+        Invalid: no scope, or one that does not exist.
+    """
+    wanted = set(scopes)
+    if not wanted or not wanted <= set(SCOPES):
+        fault = Fault("name at least one scope of those allowed", parameter="scopes", allowed=list(SCOPES))
+        raise Invalid("The scopes of the key are not valid.", [fault])
+    secret = PREFIX + secrets.token_urlsafe(32)
+    key = Key(
+        id=new_id("key"),
+        workspace=workspace,
+        name=name,
+        sha256=digest(secret),
+        scopes=[scope for scope in SCOPES if scope in wanted],
+        created_at=time.time(),
+    )
+    session.add(key)
+    session.flush()
+    changes.bump(session, changes.KEYS)
+    return key, secret
+
+
+def verify(session: Session, secret: str) -> Key | None:
+    """The valid key with this secret, or None."""
+    wanted = digest(secret)
+    key = session.scalar(select(Key).where(Key.sha256 == wanted, Key.revoked_at.is_(None)))
+    return key if key is not None and hmac.compare_digest(key.sha256, wanted) else None
+
+
+def revoke(session: Session, workspace: str, key_id: str) -> Key:
+    """End a key; ending it twice changes nothing.
+
+    Raises:
+        NotFound: the workspace has no such key.
+    """
+    key = session.scalar(select(Key).where(Key.workspace == workspace, Key.id == key_id).with_for_update())
+    if key is None:
+        raise NotFound(f"There is no key {key_id[:64]!r}.")
+    if key.revoked_at is None:
+        session.execute(update(Key).where(Key.id == key.id).values(revoked_at=database_now()))
+        session.refresh(key)
+        changes.bump(session, changes.KEYS)
+    return key
+
+
+def list_all(session: Session, workspace: str) -> list[Key]:
+    """All keys of a workspace, revoked ones too, newest first."""
+    return list(
+        session.scalars(select(Key).where(Key.workspace == workspace).order_by(Key.created_at.desc(), Key.id.desc()))
+    )
+
+
+def list_valid(session: Session) -> list[Key]:
+    """The valid keys of all workspaces: what a serving process keeps in memory."""
+    return list(session.scalars(select(Key).where(Key.revoked_at.is_(None)).order_by(Key.id)))
