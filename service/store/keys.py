@@ -87,3 +87,8 @@ def list_all(session: Session, workspace: str) -> list[Key]:
 def list_valid(session: Session) -> list[Key]:
     """The valid keys of all workspaces: what a serving process keeps in memory."""
     return list(session.scalars(select(Key).where(Key.revoked_at.is_(None)).order_by(Key.id)))
+
+
+def any_made(session: Session) -> bool:
+    """Whether a key was ever made, in any workspace; revoked ones count."""
+    return session.scalar(select(Key.id).limit(1)) is not None
