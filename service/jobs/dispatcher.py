@@ -98,8 +98,12 @@ class ProgressTeller:
         if total == 0:
             return
         with self._store.read() as session:
+            job = jobs.find(session, job_id)
             done = jobs.count_parts(session, job_id)
-        share = round(min(0.99, (done + sum(part.share for part in parts)) / total), 3)
+        if job is None:
+            return
+        # Another worker may know of other parts, and a part that is started again begins at 0: never go back.
+        share = max(job.progress, round(min(0.99, (done + sum(part.share for part in parts)) / total), 3))
         message = "; ".join(f"{part.part}: {part.message or 'working'}" for part in parts)
         if self._told.get(job_id) != (share, message):
             with self._store.begin() as session:

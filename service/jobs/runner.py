@@ -82,7 +82,7 @@ class Runner:
 
     def _plan(self, job_id: str) -> list[str]:
         with self._store.read() as session:
-            job = session.get(Job, job_id)
+            job = jobs.find(session, job_id)
             return [] if job is None or JobState(job.state).is_final else self._work.plan(job.request)
 
     async def run_part(self, job_id: str, part: str) -> None:
@@ -102,11 +102,11 @@ class Runner:
     def _begin(self, job_id: str, part: str) -> Ticket | None:
         """Mark the job as running and make the part's ticket; None where nothing is left to do."""
         with self._store.begin() as session:
-            job = session.get(Job, job_id, with_for_update=True)
-            if job is None or JobState(job.state).is_final or jobs.has_part(session, job_id, part):
+            job = jobs.unfinished(session, job_id)
+            if job is None or jobs.has_part(session, job_id, part):
                 return None
-            if job.state == JobState.QUEUED:
-                jobs.set_state(session, job_id, JobState.RUNNING, worker=self._worker_id)
+            if not jobs.set_state(session, job_id, JobState.RUNNING, worker=self._worker_id):
+                jobs.set_worker(session, job_id, self._worker_id)
             jobs.add_event(session, job_id, "log", {"message": f"{part}: started", "worker": self._worker_id})
             arguments = {
                 **self._work.extra,
@@ -138,8 +138,7 @@ class Runner:
             return
         if outcome.result is not None:
             with self._store.begin() as session:
-                if session.get(Job, job_id) is not None:
-                    jobs.put_part(session, job_id, part, outcome.result)
+                jobs.put_part(session, job_id, part, outcome.result)
             return
         error = outcome.error or ErrorRecord("unavailable", "the store could not be reached from the part's process")
         self._fail(job_id, replace(error, part=part))
@@ -151,8 +150,8 @@ class Runner:
     def _finish(self, job_id: str) -> None:
         try:
             with self._store.begin() as session:
-                job = session.get(Job, job_id, with_for_update=True)
-                if job is None or job.state != JobState.RUNNING or job.cancel_requested:
+                job = jobs.unfinished(session, job_id)
+                if job is None or job.cancel_requested:
                     return
                 results = jobs.parts(session, job_id)
                 result = self._work.finish(session, job, results)

@@ -8,11 +8,46 @@ import time
 from pathlib import Path
 
 from learners.errors import DataError, ParameterError
+from service import registry
 
 
 def perform(arguments, progress):
     """Do what ``arguments["do"]`` says."""
     return _ACTIONS[arguments["do"]](arguments, progress)
+
+
+def perform_part(arguments, progress):
+    """Do what the job's request says of this part, and leave a line in its diary."""
+    request, part = arguments["request"], arguments["part"]
+    with Path(request["diary"]).open("a") as diary:
+        diary.write(f"{part} {os.getpid()}\n")
+    return perform(request["parts"][part], progress)
+
+
+def plan(request):
+    return list(request["parts"])
+
+
+def finish(session, job, parts):
+    """Sum the parts' values; as a training does, register a version where the request names a model."""
+    result = {"sum": sum(part["value"] for part in parts.values())}
+    if "model" in job.request:
+        version = registry.register(
+            session,
+            job.workspace,
+            job.request["model"],
+            job.id,
+            dataset_id=job.dataset_id,
+            blob_sha256=job.request["blob"],
+            learner="fake",
+            task="classification",
+            parameters={},
+            schema={},
+            lineage={},
+            metrics={},
+        )
+        result["version"] = version.version
+    return result
 
 
 def _echo(arguments, progress):

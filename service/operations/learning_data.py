@@ -1,0 +1,99 @@
+"""From a dataset and a job's request to what a learner is given: table, target and weights.
+
+Rows without a target are dropped and counted. In a warm process the last preparation is kept, so
+that the folds of a job that run there share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from learners.errors import DataError, quoted
+from learners.table import Series, Table
+from learners.types import FloatArray
+from service.formats.table_file import open_table
+
+
+@dataclass(frozen=True, eq=False)
+class LearningData:
+    """What a learner is given.
+
+    Attributes:
+        table: the features, n rows.
+        target: n labels or numbers, none missing.
+        weights: n weights, or None.
+        dropped: rows that were left out because their target is missing.
+    """
+
+    table: Table
+    target: Series
+    weights: FloatArray | None
+    dropped: int
+
+
+_kept: tuple[tuple[Any, ...], LearningData] | None = None
+
+
+def prepare(path: Path, request: Mapping[str, Any]) -> LearningData:
+    """The learning data of a request from its table file.
+
+    Raises:
+        DataError: no row has a target, or a weight is missing, negative or infinite.
+    """
+    global _kept  # noqa: PLW0603 - a process keeps the last preparation
+    key = (str(path), tuple(request["features"]), request["target"], request.get("weights"))
+    if _kept is None or _kept[0] != key:
+        _kept = None  # let go of the old one before the new one takes its room
+        _kept = (key, _prepare(open_table(path), request))
+    return _kept[1]
+
+
+def _prepare(table: Table, request: Mapping[str, Any]) -> LearningData:
+    target = table.column(request["target"])
+    weights = _weights(table, request.get("weights"))
+    features = select(table, request["features"])
+    known = ~np.isnan(target.cells)
+    kept = int(np.count_nonzero(known))
+    if kept == 0:
+        raise DataError(f"the target {quoted(request['target'])} is missing in every row", field=request["target"])
+    if kept == len(known):
+        return LearningData(features, target, weights, 0)
+    return LearningData(
+        features.take(known),
+        target.take(known),
+        None if weights is None else weights[known],
+        len(known) - kept,
+    )
+
+
+def select(table: Table, names: Sequence[str]) -> Table:
+    """The named columns; without a copy where they lie side by side in this order."""
+    positions = [table.position(name) for name in names]
+    first = positions[0]
+    if positions == list(range(first, first + len(positions))):
+        end = first + len(positions)
+        return Table(table.columns[first:end], table.values[:, first:end])
+    return table.select(names)
+
+
+def _weights(table: Table, name: str | None) -> FloatArray | None:
+    if name is None:
+        return None
+    weights = table.column(name).cells
+    bad = ~(np.isfinite(weights) & (weights >= 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        value = "missing" if np.isnan(weights[row]) else repr(float(weights[row]))
+        raise DataError(
+            f"the weight in column {quoted(name)}, row {row} (counted from 0) is {value}; "
+            "weights are finite numbers >= 0",
+            field=name,
+        )
+    if not (weights > 0).any():
+        raise DataError(f"every weight in column {quoted(name)} is 0", field=name)
+    return weights
