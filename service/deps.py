@@ -10,8 +10,9 @@ from fastapi import Depends, Query
 from starlette.requests import Request
 
 from service.gate import InFlight
-from service.operations.datasets import Ingester
+from service.operations.ingesting import Ingester
 from service.operations.keys import Keyring, Principal
+from service.operations.serving import Serving
 from service.settings import Settings
 from service.store.blobs import Blobs
 from service.store.session import Store
@@ -25,6 +26,7 @@ class Services:
     store: Store
     blobs: Blobs
     keyring: Keyring
+    serving: Serving
     in_flight: InFlight
     ingester: Ingester
 

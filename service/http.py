@@ -128,4 +128,5 @@ def _fault_of(item: dict[str, Any]) -> Fault:
     parameter = parameter or where[0]
     context = item.get("ctx") or {}
     allowed = {name: value for name, value in context.items() if name not in ("error", "class_name")}
-    return Fault(f"{parameter}: {item['msg']}", parameter=parameter, allowed=allowed or None, value=item.get("input"))
+    value = None if item["type"] == "missing" else item.get("input")
+    return Fault(f"{parameter}: {item['msg']}", parameter=parameter, allowed=allowed or None, value=value)

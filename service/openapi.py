@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -50,14 +50,22 @@ TAGS = [
 ]
 
 
-def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
+Responses: TypeAlias = dict[int | str, dict[str, Any]]
+
+
+def errors(*statuses: int) -> Responses:
     """The ``responses`` of a route: these errors and those that may come anywhere."""
     return {status: _error_response(status) for status in sorted({*statuses, *_ANYWHERE})}
 
 
-def created(status: int = 201) -> dict[int | str, dict[str, Any]]:
+def created(status: int = 201) -> Responses:
     """The ``responses`` entry of a route that answers with a ``Location``."""
     return {status: {"headers": _LOCATION}}
+
+
+def content(description: str, media_type: str, schema: dict[str, Any]) -> Responses:
+    """The ``responses`` entry of a route that answers with something else than JSON."""
+    return {200: {"description": description, "content": {media_type: {"schema": schema}}}}
 
 
 def _error_response(status: int) -> dict[str, Any]:

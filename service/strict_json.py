@@ -8,6 +8,7 @@ nesting beyond a limit. On the way out a number that is not finite is an error, 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -46,15 +47,44 @@ def _parse(body: bytes, max_depth: int) -> Any:
     except msgspec.ValidationError as error:
         raise Invalid(f"The body holds a number that is out of range: {error}") from None
     except msgspec.DecodeError as error:
-        raise BadRequest(f"The body is not strict JSON: {error}", [Fault(_hint(str(error)))]) from None
+        _refuse_constants(body)
+        raise BadRequest(f"The body is not strict JSON: {error}") from None
     except UnicodeDecodeError as error:
         raise BadRequest(f"The body is not UTF-8: {error.reason} at byte {error.start} of a text") from None
 
 
-def _hint(message: str) -> str:
-    if "invalid character" in message:
-        return f"{message}; note that JSON knows no NaN and no Infinity: a missing value is null"
-    return message
+class _NotFinite(str):
+    """Stands for ``NaN`` or an infinity in a text that is JSON otherwise."""
+
+
+def _refuse_constants(body: bytes) -> None:
+    """Raise :class:`Invalid`, naming each place, if ``NaN`` and infinities are all that is wrong with a text."""
+    try:
+        value = json.loads(body, parse_constant=_NotFinite)
+    except (ValueError, RecursionError):
+        return
+    faults = [_constant_fault(path, item) for path, item in _walk(value) if isinstance(item, _NotFinite)]
+    if faults:
+        raise Invalid(f"JSON knows no NaN and no Infinity; a missing value is null: {faults[0].message}", faults)
+
+
+def _walk(value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Every value inside a value, with its path, in the order of the text."""
+    stack: list[tuple[tuple[str | int, ...], Any]] = [((), value)]
+    while stack:
+        path, item = stack.pop()
+        yield path, item
+        if isinstance(item, dict):
+            stack.extend(((*path, key), child) for key, child in reversed(item.items()))
+        elif isinstance(item, list):
+            stack.extend(((*path, index), item[index]) for index in reversed(range(len(item))))
+
+
+def _constant_fault(path: tuple[str | int, ...], constant: str) -> Fault:
+    where = ".".join(str(step) for step in path)[:QUOTE_LIMIT]
+    row = next((step for step in path if isinstance(step, int)), None)
+    column = str(path[-1])[:QUOTE_LIMIT] if path and row is not None and isinstance(path[-1], str) else None
+    return Fault(f"{where or 'the body'} is {constant}", row=row, column=column, parameter=where or None)
 
 
 def _too_deep(max_depth: int) -> Invalid:
@@ -113,17 +143,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_nul(value: Any) -> None:
-    stack = [value]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, str):
-            if "\x00" in item:
-                raise Invalid(r"The body holds the character NUL (\u0000), which no text here may contain")
-        elif isinstance(item, dict):
-            stack.extend(item)
-            stack.extend(item.values())
-        elif isinstance(item, list):
-            stack.extend(item)
+    for _, item in _walk(value):
+        texts = item if isinstance(item, dict) else (item,)
+        if any(isinstance(text, str) and "\x00" in text for text in texts):
+            raise Invalid(r"The body holds the character NUL (\u0000), which no text here may contain")
 
 
 def quoted(text: str) -> str:

@@ -1,25 +1,26 @@
 """API keys: made, listed, revoked, and checked in memory.
 
-A key reads ``rk_<26 characters of its id>_<secret>``. The store has only the sha256 of the whole; the
-secret is random, so a plain hash is enough. :class:`Keyring` holds the hashes of one process and
-decides without the database; both the routes and the fast prediction door ask it.
+The store has only the sha256 of a key, which is random and long, so a plain hash is enough.
+:class:`Keyring` holds the hashes of one process and decides without the database; both the routes
+and the fast prediction door ask it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from service.errors import Fault, Forbidden, Invalid, Unauthenticated
+from service.errors import Forbidden, Unauthenticated
+from service.store import keys as queries
+from service.store.keys import SCOPES
+from service.store.session import Store
+from service.store.tables import Key
 
-SCOPES = ("predict", "train", "admin")
 DEFAULT_WORKSPACE = "default"
-_PREFIX = b"rk_"
 _NO_HASH = "0" * 64
 _EVERYTHING = frozenset(SCOPES)
 
@@ -57,41 +58,30 @@ class KnownKey:
     scopes: frozenset[str]
 
 
-@dataclass(frozen=True)
-class NewKey:
-    """A key just made; ``token`` is shown once and never again."""
-
-    id: str
-    token: str
-    sha256: str = field(repr=False)
-
-
-def make_key() -> NewKey:
-    """A new random key."""
-    alphabet = "abcdefghijklmnopqrstuvwxyz0123456789"
-    body = "".join(secrets.choice(alphabet) for _ in range(26))
-    token = f"rk_{body}_{secrets.token_hex(24)}"
-    return NewKey(f"key_{body}", token, hashlib.sha256(token.encode()).hexdigest())
-
-
-def check_scopes(scopes: Iterable[str]) -> list[str]:
-    """The scopes without repetition.
+def create(store: Store, workspace: str, name: str, scopes: Iterable[str]) -> tuple[Key, str]:
+    """Make a key; returns its row and the key itself, which is shown this once.
 
     Raises:
-        Invalid: none, or an unknown one.
+        Invalid: no scope, or one that does not exist.
     """
-    wanted = list(dict.fromkeys(scopes))
-    unknown = [scope for scope in wanted if scope not in SCOPES]
-    if unknown or not wanted:
-        raise Invalid(
-            "A key has one or more of the scopes " + ", ".join(SCOPES),
-            [
-                Fault(
-                    "unknown scope" if unknown else "no scope", parameter="scopes", allowed=list(SCOPES), value=unknown
-                )
-            ],
-        )
-    return wanted
+    with store.begin() as session:
+        return queries.create(session, workspace, name, scopes)
+
+
+def list_all(store: Store, workspace: str) -> list[Key]:
+    """All keys of a workspace, revoked ones too, newest first."""
+    with store.read() as session:
+        return queries.list_all(session, workspace)
+
+
+def revoke(store: Store, workspace: str, key_id: str) -> Key:
+    """End a key; ending it twice changes nothing.
+
+    Raises:
+        NotFound: there is no such key.
+    """
+    with store.begin() as session:
+        return queries.revoke(session, workspace, key_id)
 
 
 class Keyring:
@@ -109,8 +99,25 @@ class Keyring:
 
     def replace(self, keys: Iterable[KnownKey], *, any_made: bool) -> None:
         """Take over what the store has: the valid keys, and whether there ever was one."""
-        self._keys = {key.id: key for key in keys}
+        self._keys = {key.sha256: key for key in keys}
         self._any_made = any_made
+
+    def load(self, store: Store) -> None:
+        """Take over what the store has now.
+
+        Raises:
+            Unavailable: the store cannot be reached; what was known stays.
+        """
+        with store.read() as session:
+            rows = queries.list_valid(session)
+            any_made = queries.any_made(session)
+        known = [KnownKey(row.id, row.workspace, row.sha256, frozenset(row.scopes)) for row in rows]
+        self.replace(known, any_made=any_made)
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether some key is valid."""
+        return bool(self._keys)
 
     @property
     def is_open(self) -> bool:
@@ -141,9 +148,8 @@ class Keyring:
     def _verify(self, token: bytes | None) -> Principal:
         if token is None:
             raise Unauthenticated("Send a key as 'Authorization: Bearer rk_...' or 'X-API-Key: rk_...'")
-        key_id = "key_" + token.removeprefix(_PREFIX).partition(b"_")[0].decode("ascii", "replace")
-        known = self._keys.get(key_id)
         digest = hashlib.sha256(token).hexdigest()
+        known = self._keys.get(digest)
         if not hmac.compare_digest(digest, known.sha256 if known else _NO_HASH) or known is None:
             raise Unauthenticated("The key is not valid; it may have been revoked")
         return Principal(known.workspace, known.scopes, known.id)

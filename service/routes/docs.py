@@ -60,21 +60,25 @@ def assets() -> Path:
 
 @router.get("/")
 async def root() -> Response:
+    """Lead people to the documentation."""
     return RedirectResponse("docs")
 
 
 @router.get("/docs")
 async def page() -> Response:
+    """The page."""
     return HTMLResponse(_PAGE, headers=_HEADERS)
 
 
 @router.get("/docs/start.js")
 async def start() -> Response:
+    """What starts Swagger UI; a file of its own, so that no script stands in the page."""
     return Response(_START, media_type="text/javascript", headers=_HEADERS)
 
 
 @router.get("/docs/{name}")
 async def asset(name: str) -> Response:
+    """A file of Swagger UI."""
     if name not in _FILES:
         raise NotFound("There is no such file of the documentation page")
     headers = {**_HEADERS, "Cache-Control": "max-age=86400"}

@@ -67,9 +67,8 @@ class InputSchema(Answer):
 
     model: str
     version: int
-    inputs: list[dict[str, Any]] = Field(
-        description="name, kind, levels or range, and whether it may be missing"
-    )
+    inputs: list[dict[str, Any]] = Field(description="name, kind, levels or range, and whether it may be missing")
     target: dict[str, Any]
+    missing_tokens: list[str] = Field(description="texts that stand for a missing value, besides null")
     example: dict[str, Any] = Field(description="a row that can be sent as it is")
     json_schema: dict[str, Any] = Field(description="JSON Schema (2020-12) of one row")

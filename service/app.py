@@ -1,0 +1,93 @@
+"""The composition root of an API process: every part is made and joined here, nothing at import."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+from starlette.types import ASGIApp
+
+from service import logs
+from service.deps import Services
+from service.gate import Gate, InFlight
+from service.http import install_error_handlers
+from service.observing import Observer
+from service.openapi import install_document
+from service.operations.ingesting import Ingester
+from service.operations.keys import Keyring, is_loopback
+from service.operations.serving import ChangeWatcher, Serving
+from service.routes import datasets, docs, jobs, keys, learners, models, operations
+from service.settings import Settings
+from service.store import changes
+from service.store.blobs import Blobs
+from service.store.session import Store
+
+_ROUTERS = (datasets, learners, jobs, models, keys, operations, docs)
+
+
+def from_environment() -> ASGIApp:
+    """The app as ``RULEWOOD_*`` variables say; what uvicorn calls in each API process."""
+    logs.configure()
+    return create_app(Settings())
+
+
+def create_app(settings: Settings) -> ASGIApp:
+    """An API process.
+
+    Connections are made when it starts and closed when it stops (ASGI lifespan).
+    """
+    services = make_services(settings)
+    app = FastAPI(
+        title="Rulewood",
+        version=version("rulewood"),
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_lifespan(services),
+        redirect_slashes=False,
+    )
+    app.state.settings = settings
+    app.state.services = services
+    install_error_handlers(app)
+    install_document(app)
+    for module in _ROUTERS:
+        app.include_router(module.router)
+    minimal = settings.error_detail == "minimal"
+    return Observer(Gate(app, settings.limits, services.in_flight), minimal=minimal, observe=lambda *_: None)
+
+
+def make_services(settings: Settings) -> Services:
+    """The parts of an API process, not yet started."""
+    settings.data.mkdir(parents=True, exist_ok=True)
+    store = Store(settings.store_url)
+    blobs = Blobs(store, settings.cache, settings.cache_bytes)
+    return Services(
+        settings=settings,
+        store=store,
+        blobs=blobs,
+        keyring=Keyring(loopback=is_loopback(settings.host)),
+        serving=Serving(store, blobs),
+        in_flight=InFlight(settings.limits.requests_in_flight),
+        ingester=Ingester(settings.limits),
+    )
+
+
+def _lifespan(services: Services) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        services.keyring.load(services.store)
+        actions = {
+            changes.REGISTRY: services.serving.refresh,
+            changes.KEYS: lambda counter: services.keyring.load(services.store),
+        }
+        watcher = ChangeWatcher(services.store, actions)
+        watcher.start()
+        try:
+            yield
+        finally:
+            watcher.stop()
+            services.ingester.close()
+            services.store.dispose()
+
+    return life

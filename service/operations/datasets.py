@@ -1,0 +1,201 @@
+"""Datasets: taking an upload in, reading it anew, showing it, deleting it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from service import strict_json
+from service.errors import BadRequest, Fault, Invalid
+from service.formats.options import FORMATS, ReadOptions
+from service.operations.ingesting import Ingester
+from service.settings import Settings
+from service.store import datasets as queries
+from service.store.blobs import Blobs
+from service.store.session import Store
+from service.store.tables import Dataset
+
+_BLOCK_BYTES = 256 * 1024
+
+
+@dataclass(frozen=True)
+class Received:
+    """An uploaded file and what its sender said about it."""
+
+    path: Path
+    filename: str | None
+    content_type: str | None
+    name: str
+    options: ReadOptions
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Where datasets are kept and how they are read."""
+
+    settings: Settings
+    store: Store
+    blobs: Blobs
+    ingester: Ingester
+
+
+def parse_options(text: str | None, format_name: str | None, max_depth: int) -> ReadOptions:
+    """Reading options from the query or form.
+
+    Args:
+        text: a JSON object, or None.
+        format_name: the format, given on its own.
+        max_depth: deepest nesting of the JSON.
+
+    Raises:
+        BadRequest: the text is not a JSON object. Invalid: an option is not allowed.
+    """
+    record = strict_json.decode(text.encode(), max_depth) if text else {}
+    if not isinstance(record, dict):
+        raise BadRequest("The options must be a JSON object", [Fault("options must be an object", parameter="options")])
+    if format_name:
+        if format_name not in FORMATS:
+            raise Invalid(
+                f"format must be one of {', '.join(FORMATS)}",
+                [Fault("unknown format", parameter="format", allowed=list(FORMATS), value=format_name)],
+            )
+        record["format"] = format_name
+    return ReadOptions.from_json(record)
+
+
+def check_name(name: str, limit: int) -> str:
+    """A dataset's name, if it is one.
+
+    Raises:
+        Invalid: empty, too long, or with control characters.
+    """
+    if 0 < len(name) <= limit and name.isprintable():
+        return name
+    raise Invalid(
+        f"A dataset's name has 1 to {limit} printable characters",
+        [Fault("not a name", parameter="name", allowed=f"1 to {limit} printable characters", value=name)],
+    )
+
+
+def create(shelf: Shelf, workspace: str, received: Received, parent: Dataset | None = None) -> Dataset:
+    """Read a file and store it; nothing is kept unless all of it is.
+
+    Raises:
+        ServiceError: the file cannot be read or a limit is exceeded.
+    """
+    check_name(received.name, shelf.settings.limits.name_length)
+    options = received.options.to_json()
+    folder = shelf.settings.data / "uploads"
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix="ingest-") as scratch:
+        out = Path(scratch) / "table"
+        ingested = shelf.ingester.read(
+            received.path, options, out, filename=received.filename, content_type=received.content_type
+        )
+        raw_sha256 = parent.raw_sha256 if parent else shelf.blobs.put_file(received.path)[0]
+        table_sha256 = shelf.blobs.put_file(out)[0]
+    with shelf.store.begin() as session:
+        return queries.insert(
+            session,
+            workspace=workspace,
+            name=received.name,
+            parent_id=parent.id if parent else None,
+            format=ingested.format,
+            options=options,
+            raw_sha256=raw_sha256,
+            table_sha256=table_sha256,
+            n_rows=ingested.n_rows,
+            n_columns=len(ingested.columns),
+            columns=ingested.columns,
+            profile=ingested.profile,
+            warnings=ingested.warnings,
+        )
+
+
+def revise(shelf: Shelf, workspace: str, dataset_id: str, changes: dict[str, Any]) -> Dataset:
+    """A new dataset from the same file, read with other options.
+
+    Args:
+        changes: reading options to replace; ``kinds`` and ``orders`` are merged; ``name`` renames.
+    """
+    parent = get(shelf.store, workspace, dataset_id)
+    name = changes.pop("name", None) or parent.name
+    record = {**parent.options, "format": parent.format}
+    for option, value in changes.items():
+        record[option] = {**record.get(option, {}), **value} if option in ("kinds", "orders") else value
+    received = Received(shelf.blobs.path(parent.raw_sha256), None, None, name, ReadOptions.from_json(record))
+    return create(shelf, workspace, received, parent)
+
+
+def get(store: Store, workspace: str, dataset_id: str) -> Dataset:
+    """One dataset.
+
+    Raises:
+        NotFound: there is none of this id in the workspace.
+    """
+    with store.read() as session:
+        return queries.get(session, workspace, dataset_id)
+
+
+def page(
+    store: Store, workspace: str, *, name: str | None, cursor: str | None, limit: int
+) -> tuple[list[Dataset], str | None]:
+    """A page of datasets, newest first, and the cursor of the next."""
+    with store.read() as session:
+        return queries.page(session, workspace, name=name, cursor=cursor, limit=limit)
+
+
+def rows(shelf: Shelf, workspace: str, dataset_id: str, *, offset: int, limit: int) -> dict[str, Any]:
+    """Some rows of a dataset as JSON values."""
+    from service.formats.table_file import open_table
+    from service.formats.table_file import rows as table_rows
+
+    dataset = get(shelf.store, workspace, dataset_id)
+    table = open_table(shelf.blobs.path(dataset.table_sha256))
+    return {
+        "dataset": dataset.id,
+        "offset": offset,
+        "n_rows": dataset.n_rows,
+        "rows": table_rows(table, offset, limit),
+    }
+
+
+def profile(shelf: Shelf, workspace: str, dataset_id: str, *, target: str | None) -> dict[str, Any]:
+    """What each column holds; with ``target`` also how it is related to that column.
+
+    Raises:
+        NotFound: there is no such dataset. Invalid: ``target`` is none of its columns.
+    """
+    dataset = get(shelf.store, workspace, dataset_id)
+    return {"dataset": dataset.id, "n_rows": dataset.n_rows, "target": target, "columns": dataset.profile}
+
+
+def download(shelf: Shelf, workspace: str, dataset_id: str) -> tuple[str, int, Iterator[bytes]]:
+    """A dataset's name, and the size and bytes of the file as it was uploaded.
+
+    Raises:
+        NotFound: there is no such dataset.
+    """
+    dataset = get(shelf.store, workspace, dataset_id)
+    file = shelf.blobs.path(dataset.raw_sha256).open("rb")  # once open it stays whole, whatever becomes of its name
+    return dataset.name, os.fstat(file.fileno()).st_size, _blocks(file)
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while block := file.read(_BLOCK_BYTES):
+            yield block
+
+
+def delete(store: Store, workspace: str, dataset_id: str, *, force: str | None) -> None:
+    """Delete a dataset, with ``force`` (its name) even if something needs it.
+
+    Raises:
+        NotFound: there is none. Conflict: something needs it. Invalid: ``force`` is not its name.
+    """
+    with store.begin() as session:
+        queries.delete(session, workspace, dataset_id, force=force)

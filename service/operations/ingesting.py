@@ -1,0 +1,109 @@
+"""Reading of uploads in a process of its own: what a hostile file can break there is not the API.
+
+The child loads the file parsers, which the API process never does, and may be killed.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+import time
+from concurrent.futures import TimeoutError as FutureTimeout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from service.errors import Invalid
+from service.settings import Limits
+
+if TYPE_CHECKING:
+    from pebble import ProcessPool
+
+    from service.formats.ingest import Ingested
+
+#: A reading process is replaced after so many files, so that memory it may have kept goes back.
+_FILES_PER_PROCESS = 50
+_PARENT_POLL_SECONDS = 0.5
+
+
+class Ingester:
+    """Reads uploads one at a time in a child process, started when the first comes.
+
+    Args:
+        limits: sizes, and the time after which a reading is stopped.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._guard = threading.Lock()
+        self._pool: ProcessPool | None = None
+
+    def read(
+        self, path: Path, options: dict[str, Any], out: Path, *, filename: str | None, content_type: str | None
+    ) -> Ingested:
+        """Turn an uploaded file into a table file.
+
+        Args:
+            path: the upload.
+            options: :class:`~service.formats.options.ReadOptions` as JSON, already checked.
+            out: where the table file is to be written.
+            filename, content_type: what the caller said about the file.
+
+        Raises:
+            ServiceError: the file cannot be read; see :func:`service.formats.ingest.ingest`.
+            Invalid: reading it took too long or broke the reading process.
+        """
+        from pebble import ProcessExpired
+
+        arguments = (path, options, out, self._limits, filename, content_type)
+        future = self._running().schedule(_ingest, args=arguments, timeout=self._limits.job_seconds)
+        try:
+            ingested: Ingested = future.result()
+        except FutureTimeout:
+            raise Invalid(f"Reading the file took longer than {self._limits.job_seconds:g} s and was stopped") from None
+        except ProcessExpired as error:
+            raise Invalid(
+                f"Reading the file broke the reading process (exit code {error.exitcode}); "
+                "it probably needs more memory than there is"
+            ) from None
+        return ingested
+
+    def _running(self) -> ProcessPool:
+        from pebble import ProcessPool
+
+        with self._guard:
+            if self._pool is None or not self._pool.active:
+                self._pool = ProcessPool(
+                    max_workers=1,
+                    max_tasks=_FILES_PER_PROCESS,
+                    initializer=_end_with_parent,
+                    initargs=(os.getpid(),),
+                    context=multiprocessing.get_context("spawn"),
+                )
+            return self._pool
+
+    def close(self) -> None:
+        """Kill the child, whatever it does."""
+        with self._guard:
+            if self._pool is not None:
+                self._pool.stop()
+                self._pool.join()
+                self._pool = None
+
+
+def _end_with_parent(parent: int) -> None:
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_PARENT_POLL_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _ingest(
+    path: Path, options: dict[str, Any], out: Path, limits: Limits, filename: str | None, content_type: str | None
+) -> Ingested:
+    from service.formats.ingest import ingest
+    from service.formats.options import ReadOptions
+
+    return ingest(path, ReadOptions.from_json(options), out, limits, filename=filename, content_type=content_type)

@@ -1,0 +1,116 @@
+"""Jobs: accepted, shown, cancelled, tried again, deleted. Workers find them in the store and do them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from service.errors import Conflict, Fault, Invalid
+from service.jobs.states import JobState
+from service.operations.submission import check_submission
+from service.store import jobs as queries
+from service.store.session import Store
+from service.store.tables import Job, JobEvent
+
+#: Longest Idempotency-Key.
+KEY_LENGTH = 200
+
+
+@dataclass(frozen=True)
+class JobDetail:
+    """A job with the results of its parts so far."""
+
+    job: Job
+    parts: dict[str, dict[str, Any]]
+
+
+def submit(store: Store, workspace: str, request: Mapping[str, Any], idempotency_key: str | None) -> JobDetail:
+    """Check and queue a job; the same request with the same key finds the job made before.
+
+    Raises:
+        Invalid: the request cannot be carried out; every fault is named.
+        Conflict: the key was used for another request.
+    """
+    key = _check_key(idempotency_key)
+    with store.read() as session:
+        normal = check_submission(session, workspace, request)
+    with store.begin() as session:
+        job, _ = queries.insert_or_get(
+            session, workspace, normal["kind"], normal, normal["dataset"], idempotency_key=key
+        )
+        return JobDetail(job, queries.parts(session, job.id))
+
+
+def _check_key(key: str | None) -> str | None:
+    if key is None or (0 < len(key) <= KEY_LENGTH and key.isascii() and key.isprintable()):
+        return key
+    allowed = f"1 to {KEY_LENGTH} printable ASCII characters"
+    raise Invalid(
+        f"An Idempotency-Key has {allowed}", [Fault("not a key", parameter="Idempotency-Key", allowed=allowed)]
+    )
+
+
+def get(store: Store, workspace: str, job_id: str) -> JobDetail:
+    """One job with its parts.
+
+    Raises:
+        NotFound: there is none.
+    """
+    with store.read() as session:
+        return JobDetail(queries.get(session, workspace, job_id), queries.parts(session, job_id))
+
+
+def page(
+    store: Store, workspace: str, *, state: str | None, kind: str | None, cursor: str | None, limit: int
+) -> tuple[list[JobDetail], str | None]:
+    """A page of jobs, newest first, without their parts, and the cursor of the next."""
+    with store.read() as session:
+        found, next_cursor = queries.page(session, workspace, state=state, kind=kind, cursor=cursor, limit=limit)
+    return [JobDetail(job, {}) for job in found], next_cursor
+
+
+def cancel(store: Store, workspace: str, job_id: str) -> JobDetail:
+    """Ask a job to stop; one that waits is cancelled at once, one that has ended stays as it is.
+
+    Raises:
+        NotFound: there is none.
+    """
+    with store.begin() as session:
+        return JobDetail(queries.request_cancel(session, workspace, job_id), queries.parts(session, job_id))
+
+
+def retry(store: Store, workspace: str, job_id: str) -> JobDetail:
+    """Queue an ended job's request once more, as a new job.
+
+    Raises:
+        NotFound: there is none. Conflict: it has not ended. Invalid: its dataset is gone.
+    """
+    with store.begin() as session:
+        job = queries.get(session, workspace, job_id)
+        if not JobState(job.state).is_final:
+            raise Conflict(f"Job {job.id} is {job.state}; only a job that has ended can be tried again")
+        dataset_id = str(job.request["dataset"])
+        again, _ = queries.insert_or_get(session, workspace, job.kind, job.request, dataset_id, retry_of=job.id)
+        return JobDetail(again, {})
+
+
+def delete(store: Store, workspace: str, job_id: str) -> None:
+    """Delete a job that has ended; a version that it registered stays.
+
+    Raises:
+        NotFound: there is none. Conflict: it has not ended.
+    """
+    with store.begin() as session:
+        queries.delete(session, workspace, job_id)
+
+
+def events_after(store: Store, job_id: str, position: int) -> tuple[list[JobEvent], bool]:
+    """A job's events after a position, and whether these are the last there will be.
+
+    The state is read first: what a job did before it ended is in the list by then.
+    """
+    with store.read() as session:
+        state = queries.find_state(session, job_id)
+        events = queries.events_after(session, job_id, position)
+    return events, state is None or JobState(state).is_final

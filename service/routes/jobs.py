@@ -1,0 +1,216 @@
+"""Jobs over HTTP."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+import anyio
+from fastapi import Header, Path, Query, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
+
+from service import strict_json
+from service.deps import Cursor, PageSize, ServicesHere, Trainer
+from service.http import make_router
+from service.openapi import content, created, errors
+from service.operations import jobs as operations
+from service.schemas.base import Page, timestamp, timestamp_or_none
+from service.schemas.jobs import Job, JobKind, JobRequest, StateName
+from service.store.session import Store
+
+router = make_router(prefix="/api/v1/jobs", tags=["jobs"])
+
+JobId = Annotated[str, Path(max_length=64, examples=["job_0a1b2c3d4e5f6g7h8i9j0k1l2m"])]
+#: Seconds between two looks at a job's events.
+_EVENT_POLL = 0.3
+#: Seconds after which a silent stream sends a comment, so that nothing between takes it for dead.
+_HEARTBEAT = 10.0
+_STREAM = "server-sent events `state`, `progress`, `part` and `log`; the stream ends with the job"
+_EXAMPLES = {
+    "train": {
+        "summary": "Train a tree and register it",
+        "value": {
+            "kind": "train",
+            "dataset": "ds_0a1b2c3d4e5f6g7h8i9j0k1l2m",
+            "target": "class",
+            "learner": "decision-tree-classifier",
+            "parameters": {},
+            "seed": 7,
+            "evaluation": {"method": "hold-out", "fraction": 0.25},
+            "model": {"name": "credit", "aliases": ["champion"]},
+        },
+    },
+    "cross-validate": {
+        "summary": "10-fold cross-validation",
+        "value": {
+            "kind": "cross-validate",
+            "dataset": "ds_0a1b2c3d4e5f6g7h8i9j0k1l2m",
+            "target": "class",
+            "learner": "decision-tree-classifier",
+            "evaluation": {"method": "k-fold", "folds": 10},
+        },
+    },
+}
+
+
+@router.post(
+    "",
+    summary="Submit a job",
+    status_code=202,
+    response_model=Job,
+    responses=created(202) | errors(409, 413, 415, 422),
+    operation_id="submitJob",
+    openapi_extra={"requestBody": {"content": {"application/json": {"examples": _EXAMPLES}}}},
+)
+def submit_job(
+    response: Response,
+    services: ServicesHere,
+    who: Trainer,
+    body: JobRequest,
+    idempotency_key: Annotated[
+        str | None,
+        Header(max_length=operations.KEY_LENGTH, description="the same key with the same request finds the same job"),
+    ] = None,
+) -> dict[str, Any]:
+    """Queue a training or cross-validation. Once this has answered 202 the job is kept and will be done."""
+    request = body.model_dump(exclude_unset=True)
+    return _accepted(response, operations.submit(services.store, who.workspace, request, idempotency_key))
+
+
+@router.get("", summary="List jobs", response_model=Page[Job], responses=errors(422), operation_id="listJobs")
+def list_jobs(
+    services: ServicesHere,
+    who: Trainer,
+    state: Annotated[StateName | None, Query(description="only jobs in this state")] = None,
+    kind: Annotated[JobKind | None, Query(description="only jobs of this kind")] = None,
+    cursor: Cursor = None,
+    limit: PageSize = 50,
+) -> dict[str, Any]:
+    """The jobs of the workspace, the newest first."""
+    found, next_cursor = operations.page(
+        services.store, who.workspace, state=state, kind=kind, cursor=cursor, limit=limit
+    )
+    return {"items": [_to_wire(detail) for detail in found], "next_cursor": next_cursor}
+
+
+@router.get("/{job_id}", summary="Get a job", response_model=Job, responses=errors(404), operation_id="getJob")
+def get_job(services: ServicesHere, who: Trainer, job_id: JobId) -> dict[str, Any]:
+    """A job as it stands: state, progress, the results of its parts so far, its result or error."""
+    return _to_wire(operations.get(services.store, who.workspace, job_id))
+
+
+@router.get(
+    "/{job_id}/events",
+    summary="Follow a job",
+    response_class=StreamingResponse,
+    responses=content(_STREAM, "text/event-stream", {"type": "string"}) | errors(404, 422),
+    operation_id="followJob",
+)
+async def follow_job(
+    services: ServicesHere,
+    who: Trainer,
+    job_id: JobId,
+    last_event_id: Annotated[
+        int | None, Header(ge=0, le=2**53, description="go on after this event; browsers send it by themselves")
+    ] = None,
+) -> Response:
+    """What happens in a job, as it happens."""
+    await run_in_threadpool(operations.get, services.store, who.workspace, job_id)
+    return StreamingResponse(_events(services.store, job_id, last_event_id or 0), media_type="text/event-stream")
+
+
+async def _events(store: Store, job_id: str, position: int) -> AsyncIterator[bytes]:
+    spoken = time.monotonic()
+    yield b"retry: 1000\n\n"
+    while True:
+        events, is_last = await run_in_threadpool(operations.events_after, store, job_id, position)
+        for event in events:
+            position = event.position
+            data = strict_json.encode({**event.data, "at": timestamp(event.created_at)})
+            yield b"id: %d\nevent: %s\ndata: %s\n\n" % (position, event.kind.encode(), data)
+            spoken = time.monotonic()
+        if is_last:
+            return
+        if time.monotonic() - spoken > _HEARTBEAT:
+            spoken = time.monotonic()
+            yield b": still here\n\n"
+        await anyio.sleep(_EVENT_POLL)
+
+
+@router.post(
+    "/{job_id}/cancel",
+    summary="Cancel a job",
+    status_code=202,
+    response_model=Job,
+    responses=errors(404),
+    operation_id="cancelJob",
+)
+def cancel_job(services: ServicesHere, who: Trainer, job_id: JobId) -> dict[str, Any]:
+    """Ask a job to stop. One that waits is cancelled at once, one that runs within a second; no half model is left."""
+    return _to_wire(operations.cancel(services.store, who.workspace, job_id))
+
+
+@router.post(
+    "/{job_id}/retry",
+    summary="Try a job again",
+    status_code=202,
+    response_model=Job,
+    responses=created(202) | errors(404, 409, 422),
+    operation_id="retryJob",
+)
+def retry_job(response: Response, services: ServicesHere, who: Trainer, job_id: JobId) -> dict[str, Any]:
+    """Queue the request of a job that has ended once more, as a new job."""
+    return _accepted(response, operations.retry(services.store, who.workspace, job_id))
+
+
+@router.delete(
+    "/{job_id}",
+    summary="Delete a job",
+    status_code=204,
+    response_class=Response,
+    responses=errors(404, 409),
+    operation_id="deleteJob",
+)
+def delete_job(services: ServicesHere, who: Trainer, job_id: JobId) -> Response:
+    """Delete a job that has ended. A version that it registered stays."""
+    operations.delete(services.store, who.workspace, job_id)
+    return Response(status_code=204)
+
+
+def _accepted(response: Response, detail: operations.JobDetail) -> dict[str, Any]:
+    response.headers["Location"] = f"/api/v1/jobs/{detail.job.id}"
+    return _to_wire(detail)
+
+
+def _to_wire(detail: operations.JobDetail) -> dict[str, Any]:
+    job = detail.job
+    return {
+        "id": job.id,
+        "kind": job.kind,
+        "state": job.state,
+        "progress": job.progress,
+        "message": job.message,
+        "request": job.request,
+        "result": job.result,
+        "error": job.error,
+        "parts": [{"part": part, "result": result} for part, result in detail.parts.items()],
+        "retry_of": job.retry_of,
+        "created_at": timestamp(job.created_at),
+        "started_at": timestamp_or_none(job.started_at),
+        "finished_at": timestamp_or_none(job.finished_at),
+        "links": _links(job.id, job.request, job.result),
+    }
+
+
+def _links(job_id: str, request: dict[str, Any], result: dict[str, Any] | None) -> dict[str, str]:
+    links = {
+        "self": f"/api/v1/jobs/{job_id}",
+        "events": f"/api/v1/jobs/{job_id}/events",
+        "dataset": f"/api/v1/datasets/{request['dataset']}",
+    }
+    model = (result or {}).get("model")
+    if model:
+        links["model"] = f"/api/v1/models/{model['name']}:{model['version']}"
+    return links

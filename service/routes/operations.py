@@ -1,0 +1,27 @@
+"""Health checks for those who run the service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from service.deps import ServicesHere
+from service.http import make_router
+from service.openapi import errors
+from service.operations import health
+from service.schemas.health import Live, Ready
+
+router = make_router(tags=["operations"])
+
+
+@router.get(
+    "/health/live", summary="Is the process alive?", response_model=Live, responses=errors(), operation_id="isLive"
+)
+async def live() -> dict[str, Any]:
+    """Answers whenever the process does; asks nothing else."""
+    return health.live()
+
+
+@router.get("/health/ready", summary="Can it serve?", response_model=Ready, responses=errors(), operation_id="isReady")
+def ready(services: ServicesHere) -> dict[str, Any]:
+    """200 if the store can be reached and has the tables of this version, else 503."""
+    return health.ready(services.store)
