@@ -1,0 +1,218 @@
+"""Cross-validation: folds stand alone, leak nothing, keep the classes in schema order, and give plain JSON."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from learners.base import no_progress
+from learners.errors import Cancelled, DataError, ParameterError
+from learners.evaluation import (
+    FoldResult,
+    combine,
+    cross_validate,
+    evaluate_fold,
+    hold_out_validate,
+    out_of_fold,
+    plan_folds,
+)
+from learners.evaluation.fold import align_probabilities
+from learners.evaluation.intervals import over_folds, wilson
+from learners.persist import dump, load
+from learners.table import Column, Kind, Series, Table
+from tests.learners.examples import Majority, Mean
+from tests.shared import trap_path
+
+
+def target_of(labels: list[str], levels: tuple[str, ...] | None = None) -> Series:
+    return Series.from_values("y", labels, Column("y", Kind.NOMINAL, levels or tuple(sorted(set(labels)))))
+
+
+def numbered(n: int) -> Table:
+    return Table.from_array(np.arange(float(n))[:, None], ["row"])
+
+
+class Recorder(Majority):
+    """Keeps the rows that it saw, by the number written in their only column."""
+
+    seen: list[set[int]] = []
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Any = no_progress) -> Recorder:
+        Recorder.seen.append({int(value) for value in X.values[:, 0]})
+        self.weights = sample_weight
+        super().fit(X, y, sample_weight, progress=progress)
+        return self
+
+
+def test_a_fold_learns_from_its_training_rows_only():
+    Recorder.seen = []
+    target = target_of(["a", "b"] * 20)
+    found = cross_validate(Recorder, numbered(40), target, folds=5, seed=3)
+    plan = plan_folds(target, 5, 3)
+    assert Recorder.seen == [set(plan[fold].train.tolist()) for fold in range(5)]
+    for seen, result in zip(Recorder.seen, found.results, strict=True):
+        assert seen.isdisjoint(result.rows.rows.tolist())
+
+
+def test_single_folds_in_any_order_equal_the_whole():
+    target, table = target_of(["a", "a", "b"] * 10), numbered(30)
+    whole = cross_validate(Majority(), table, target, folds=6, seed=1)
+    plan = plan_folds(target, 6, 1)
+    singles = [
+        evaluate_fold(Majority, table, target, plan[i].train, plan[i].test, fold=i + 1) for i in reversed(range(6))
+    ]
+    # through the wire and back, as a job keeps them
+    kept = [FoldResult.from_json(json.loads(json.dumps(one.to_json(), allow_nan=False))) for one in singles]
+    assert combine(kept, target.column) == whole.summary
+
+
+def test_the_summary_by_hand():
+    # 8 a and 4 b in 4 folds: each fold tests 2 a and 1 b, answers a, is right 2 times in 3
+    target = target_of(["a"] * 8 + ["b"] * 4)
+    summary = cross_validate(Majority(), numbered(12), target, folds=4).summary
+    accuracy = summary["metrics"]["accuracy"]
+    assert accuracy["values"] == pytest.approx([2 / 3] * 4)
+    assert accuracy["mean"] == pytest.approx(2 / 3)
+    assert accuracy["standard_error"] == pytest.approx(0)
+    assert summary["pooled"]["confusion"] == [[8.0, 0.0], [4.0, 0.0]]
+    assert summary["pooled"]["accuracy_interval"] == wilson(8, 12).to_json()
+    assert summary["pooled"]["per_class"][1] == {
+        "label": "b",
+        "precision": None,
+        "recall": 0.0,
+        "f1": 0.0,
+        "support": 4.0,
+    }
+    assert summary["classes"] == ["a", "b"]
+    assert (summary["method"], summary["folds"], summary["rows"], summary["task"]) == (
+        "k-fold",
+        4,
+        12,
+        "classification",
+    )
+    assert summary["metrics"]["log_loss"]["mean"] == pytest.approx(-(2 * np.log(2 / 3) + np.log(1 / 3)) / 3)
+
+
+def test_regression_is_summarised_with_students_interval_and_the_training_mean_as_measure():
+    values = np.arange(12.0)
+    found = cross_validate(Mean(), numbered(12), Series(Column("y"), values), folds=3, seed=0)
+    errors = found.summary["metrics"]["mean_absolute_error"]
+    expected = over_folds(errors["values"], test_share=0.5)
+    assert errors["interval"] == expected.interval.to_json()
+    assert errors["corrected_interval"] == expected.corrected_interval.to_json()
+    # the learner answers the training mean itself
+    assert found.summary["metrics"]["relative_absolute_error"]["values"] == pytest.approx([1, 1, 1])
+    assert "pooled" not in found.summary
+
+
+def test_a_hold_out_has_wilsons_interval():
+    target = target_of(["a", "b", "a", "a"] * 25)
+    found = hold_out_validate(Majority(), numbered(100), target, fraction=0.25, seed=5)
+    assert found.summary["method"] == "hold-out"
+    accuracy = found.summary["metrics"]["accuracy"]
+    assert accuracy["interval"] == wilson(accuracy["mean"] * 25, 25).to_json()
+    assert accuracy["standard_error"] is None
+
+
+def test_a_regressors_hold_out_has_an_interval_over_rows():
+    found = hold_out_validate(Mean(), numbered(40), np.arange(40.0), fraction=0.5)
+    assert found.summary["metrics"]["mean_absolute_error"]["interval"]["method"] == "student-t"
+
+
+def test_a_class_that_a_training_part_lacks_keeps_its_column_with_probability_0():
+    with trap_path("rare_class.csv").open() as file:
+        labels = [row["y"] for row in csv.DictReader(file)]
+    target = target_of(labels, levels=("never", *sorted(set(labels))))
+    found = cross_validate(Majority(), numbered(len(labels)), target, folds=10)
+    answers = out_of_fold(found.results, len(labels))
+    assert answers.probabilities.shape == (len(labels), len(target.column.levels))
+    assert answers.probabilities.sum(axis=1) == pytest.approx(1)
+    assert np.array_equal(answers.actual, target.cells)
+    assert (answers.probabilities[:, 0] == 0).all()
+    single = [code for code in range(1, 4) if (target.codes == code).sum() == 1]
+    assert single
+    for code in single:
+        assert (answers.probabilities[target.codes == code, code] == 0).all()
+    assert any("never predicted" in warning for warning in found.summary["warnings"])
+    json.dumps(found.summary, allow_nan=False)
+
+
+def test_probabilities_are_put_in_the_order_of_the_schema():
+    given = Column("y", Kind.NOMINAL, ("c", "a"))
+    wanted = Column("y", Kind.NOMINAL, ("a", "b", "c"))
+    assert align_probabilities(np.array([[0.75, 0.25]]), given, wanted).tolist() == [[0.25, 0.0, 0.75]]
+    with pytest.raises(DataError, match="'c'"):
+        align_probabilities(np.array([[0.75, 0.25]]), given, Column("y", Kind.NOMINAL, ("a", "b")))
+
+
+def test_a_category_that_only_tests_see_stops_nothing():
+    # 30 rows with 30 codes: every test row holds a code that its training rows lack
+    codes = [f"c{row}" for row in range(30)]
+    table = Table.from_columns({"code": codes})
+    found = cross_validate(Majority(), table, target_of(["a", "b"] * 15), folds=10)
+    assert found.summary["rows"] == 30
+
+
+def test_weights_weigh_training_and_judging():
+    target = target_of(["a", "b"] * 10)
+    weights = np.array([3.0, 1.0] * 10)
+    found = cross_validate(Majority(), numbered(20), target, folds=5, sample_weight=weights)
+    assert found.summary["pooled"]["confusion"] == [[30.0, 0.0], [10.0, 0.0]]
+    assert found.summary["metrics"]["accuracy"]["mean"] == pytest.approx(0.75)
+    # one row of weight 3 tells less than three rows: (2*3 + 2*1)^2 / (2*9 + 2*1) = 3.2 a fold
+    assert found.results[0].effective_rows == pytest.approx(3.2)
+
+
+def test_a_result_goes_through_bytes_with_its_rows():
+    found = cross_validate(Majority(), numbered(12), target_of(["a", "b", "b"] * 4), folds=3).results[1]
+    copy = FoldResult.from_state(load(dump(found.to_state())))
+    assert copy.to_json() == found.to_json()
+    assert np.array_equal(copy.rows.probabilities, found.rows.probabilities)
+    assert np.array_equal(copy.rows.rows, found.rows.rows)
+
+
+def test_parts_that_overlap_or_are_empty_are_refused():
+    table, target = numbered(4), target_of(["a", "b"] * 2)
+    with pytest.raises(DataError, match="judged on rows that it learned from"):
+        evaluate_fold(Majority, table, target, np.array([0, 1]), np.array([1, 2]))
+    with pytest.raises(DataError, match="fold 2 has 0 training and 1 test rows"):
+        evaluate_fold(Majority, table, target, np.array([], dtype=int), np.array([1]), fold=2)
+
+
+def test_missing_targets_and_folds_out_of_range_are_refused_by_name():
+    with pytest.raises(DataError, match="missing .* in row 1"):
+        cross_validate(Majority(), numbered(3), target_of(["a", None, "b"], ("a", "b")), folds=2)
+    with pytest.raises(ParameterError, match="folds"):
+        cross_validate(Majority(), numbered(4), target_of(["a", "b"] * 2), folds=5)
+
+
+def test_progress_covers_the_folds_in_order_and_may_cancel():
+    told: list[float] = []
+
+    def listen(share: float, message: str) -> None:
+        told.append(share)
+        if len(told) > 5:
+            raise Cancelled("enough")
+
+    target = target_of(["a", "b"] * 10)
+    with pytest.raises(Cancelled):
+        cross_validate(Majority(), numbered(20), target, folds=10, progress=listen)
+    assert told == sorted(told)
+    assert told[1] == pytest.approx(0.1)
+
+
+def test_folds_of_missing_rows_do_not_pass_as_all():
+    found = cross_validate(Majority(), numbered(12), target_of(["a", "b"] * 6), folds=3)
+    with pytest.raises(DataError, match="8 rows, not of all 12"):
+        out_of_fold(found.results[:2], 12)
+    with pytest.raises(DataError, match="no folds"):
+        combine([], target_of(["a"]).column)
+
+
+def test_the_parameters_of_a_given_learner_are_copied():
+    found = cross_validate(Majority(smoothing=1e9), numbered(12), target_of(["a", "a", "b"] * 4), folds=3)
+    assert out_of_fold(found.results, 12).probabilities == pytest.approx(0.5, abs=1e-6)

@@ -1,0 +1,86 @@
+"""Intervals against closed forms and published tables."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
+
+from learners.errors import ParameterError
+from learners.evaluation.intervals import effective_rows, of_rows, over_folds, wilson
+
+
+def test_wilson_is_newcombes_published_interval():
+    # Newcombe (1998), table I, method 3: 81/263 -> 0.2553 to 0.3662; 15/148 -> 0.0624 to 0.1605; 0/20 -> 0 to 0.1611
+    for successes, trials, low, high in [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611)]:
+        found = wilson(successes, trials)
+        assert (round(found.low, 4), round(found.high, 4)) == (low, high)
+        assert found.method == "wilson"
+
+
+@given(st.integers(0, 50), st.integers(1, 50), st.sampled_from([0.8, 0.95, 0.99]))
+def test_wilson_equals_scipys(successes, more, level):
+    trials = successes + more
+    peer = scipy.stats.binomtest(successes, trials).proportion_ci(level, method="wilson")
+    found = wilson(successes, trials, level)
+    assert (found.low, found.high) == pytest.approx((peer.low, peer.high), abs=1e-12)
+
+
+@given(st.floats(0, 1), st.floats(0.5, 1e6))
+def test_wilson_holds_its_share_and_stays_within_0_and_1(share, trials):
+    found = wilson(share * trials, trials)
+    assert 0 <= found.low <= share + 1e-12
+    assert share - 1e-12 <= found.high <= 1
+
+
+def test_student_over_folds_by_hand():
+    # values 1, 2, 3: mean 2, deviation 1, error 1/sqrt 3; t(2 degrees, 0.975) = 4.302653 (any table)
+    found = over_folds([1.0, 2.0, 3.0], test_share=0.5)
+    assert (found.mean, found.standard_deviation, found.count) == (2.0, 1.0, 3)
+    assert found.standard_error == pytest.approx(1 / math.sqrt(3))
+    assert found.interval.high == pytest.approx(2 + 4.302653 / math.sqrt(3), abs=1e-6)
+    assert found.interval.low == pytest.approx(2 - 4.302653 / math.sqrt(3), abs=1e-6)
+    assert found.interval.method == "student-t"
+    # Nadeau and Bengio: sqrt(1/3 + 1/2) in place of sqrt(1/3)
+    assert found.corrected_standard_error == pytest.approx(math.sqrt(1 / 3 + 1 / 2))
+    assert found.corrected_interval.high == pytest.approx(2 + 4.302653 * math.sqrt(5 / 6), abs=1e-6)
+    assert found.corrected_interval.method == "corrected-student-t"
+
+
+def test_a_spread_needs_two_folds():
+    one = over_folds([0.5], test_share=0.1)
+    assert (one.mean, one.standard_deviation, one.standard_error, one.interval) == (0.5, None, None, None)
+    assert one.corrected_interval is None
+    assert over_folds([]).mean is None
+    assert wilson(0, 0) is None
+
+
+@given(st.lists(st.floats(-1e300, 1e300), max_size=10))
+def test_any_values_give_json(values):
+    json.dumps(over_folds(values, 0.1).to_json(), allow_nan=False)
+
+
+def test_the_interval_over_rows_is_students():
+    errors = np.array([0.0, 1.0, 2.0, 5.0])
+    low, high = scipy.stats.t.interval(0.95, 3, loc=2.0, scale=scipy.stats.sem(errors))
+    found = of_rows(errors)
+    assert (found.low, found.high) == pytest.approx((low, high))
+    assert of_rows(errors[:1]) is None
+
+
+def test_equal_weights_count_whole_and_one_heavy_row_counts_as_one():
+    assert effective_rows(None, 7) == 7
+    assert effective_rows(np.full(7, 3.0), 7) == pytest.approx(7)
+    assert effective_rows(np.array([5.0, 0, 0]), 3) == 1
+    assert effective_rows(np.zeros(3), 3) == 0
+
+
+@pytest.mark.parametrize("level", [0, 1, -1, 95])
+def test_a_level_out_of_range_is_refused(level):
+    with pytest.raises(ParameterError, match="level must be a number > 0 and < 1"):
+        over_folds([1.0, 2.0], level=level)
