@@ -1,0 +1,225 @@
+"""Answering rows: a request's rows in, the answer's JSON out; the same for every door and every format.
+
+A bad row gets its own error and fails no other. Only when every row of a JSON request is bad is the
+whole request refused (422), with the rows' faults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from service import strict_json
+from service.errors import Fault, Invalid, TooLarge
+from service.operations.rows import (
+    Encoded,
+    MissingPolicy,
+    Options,
+    UnseenPolicy,
+    encode_matrix,
+    encode_records,
+    missing_columns,
+)
+from service.operations.served import ServedModel, encode_json
+
+#: How a fault is written; quiet mode leaves data out of it.
+Describe = Callable[[Fault], dict[str, Any]]
+#: Which list an answer holds.
+Form = Literal["predictions", "explanations"]
+
+#: Longest list of column names in an answer; beyond it only their number is told.
+MAX_NAMES = 100
+_ROW_KEYS = ("rows", "columns", "data")
+_CHOICES = {"unseen": get_args(UnseenPolicy), "missing": get_args(MissingPolicy)}
+_FLAGS = ("explain", "strict")
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Limits of one request."""
+
+    rows: int = 100_000
+    depth: int = 32
+
+
+def read_body(body: bytes, model: ServedModel, options: Options, bounds: Bounds) -> tuple[Encoded, Options]:
+    """Decode and encode the rows of a JSON request.
+
+    Args:
+        body: ``{"rows": [...]}`` or ``{"columns": [...], "data": [...]}``, with options beside.
+        model: what the rows are for.
+        options: what holds where the body says nothing.
+        bounds: limits.
+
+    Raises:
+        BadRequest, Invalid, TooLarge: not JSON, not of this form, or too much of it.
+    """
+    request = strict_json.decode(body, bounds.depth)
+    if not isinstance(request, dict):
+        raise Invalid("The body must be an object with 'rows', or with 'columns' and 'data'")
+    options = read_options(request, options)
+    if "rows" in request:
+        if "columns" in request or "data" in request:
+            raise Invalid("Give 'rows', or 'columns' and 'data', not both", [Fault("too many forms", parameter="rows")])
+        rows = _list(request, "rows")
+        check_count(len(rows), bounds)
+        return encode_records(rows, model.inputs, options), options
+    names, data = _names(request), _list(request, "data")
+    check_count(len(data), bounds)
+    return encode_matrix(names, data, model.inputs, options), options
+
+
+def read_options(request: dict[str, Any], options: Options) -> Options:
+    """The options named in a request over those given.
+
+    Raises:
+        Invalid: an unknown member or a value that is not allowed.
+    """
+    given: dict[str, Any] = {}
+    faults = []
+    for name, value in request.items():
+        if name in _ROW_KEYS:
+            continue
+        if _is_allowed(name, value):
+            given[name] = value
+        else:
+            faults.append(_option_fault(name, value))
+    if faults:
+        raise Invalid(f"The request is not valid: {faults[0].message}", faults)
+    return replace(options, **given) if given else options
+
+
+def _is_allowed(name: str, value: Any) -> bool:
+    if name in _CHOICES:
+        return isinstance(value, str) and value in _CHOICES[name]
+    return name in _FLAGS and isinstance(value, bool)
+
+
+def _option_fault(name: str, value: Any) -> Fault:
+    if name in _CHOICES:
+        allowed = list(_CHOICES[name])
+        return Fault(f"{name} must be one of {', '.join(allowed)}", parameter=name, allowed=allowed, value=value)
+    if name in _FLAGS:
+        return Fault(f"{name} must be true or false", parameter=name, allowed=[True, False], value=value)
+    known = [*_ROW_KEYS, *_FLAGS, *_CHOICES]
+    return Fault(f"there is no member {strict_json.quoted(name)}", parameter=name, allowed=known)
+
+
+def _list(request: dict[str, Any], name: str) -> list[Any]:
+    value = request.get(name)
+    if not isinstance(value, list):
+        said = "is absent" if name not in request else "is no array"
+        raise Invalid(f"'{name}' {said}", [Fault(f"'{name}' must be an array of rows", parameter=name)])
+    return value
+
+
+def _names(request: dict[str, Any]) -> list[str]:
+    if "columns" not in request and "data" not in request:
+        raise Invalid(
+            "The body has neither 'rows' nor 'columns' and 'data'",
+            [Fault("no rows", parameter="rows", allowed=["rows", "columns and data"])],
+        )
+    names = _list(request, "columns")
+    check_names(names)
+    return names
+
+
+def check_names(names: Sequence[Any]) -> None:
+    """Raise :class:`Invalid` unless the names are texts and all different."""
+    seen: set[str] = set()
+    for position, name in enumerate(names):
+        if not isinstance(name, str):
+            fault = Fault("a column name is a text", parameter=f"columns.{position}", value=name)
+            raise Invalid("'columns' must be an array of texts", [fault])
+        if name in seen:
+            fault = Fault("each column may be named once", column=name, parameter=f"columns.{position}")
+            raise Invalid(f"The column {strict_json.quoted(name)} is named twice", [fault])
+        seen.add(name)
+
+
+def check_count(n_rows: int, bounds: Bounds) -> None:
+    """Raise :class:`TooLarge` for more rows than one request may have."""
+    if n_rows > bounds.rows:
+        raise TooLarge(
+            f"The request has {n_rows} rows; at most {bounds.rows} are answered at once",
+            [Fault("too many rows", parameter="rows", allowed=bounds.rows)],
+        )
+
+
+def answer_rows(
+    model: ServedModel, encoded: Encoded, options: Options, describe: Describe, form: Form = "predictions"
+) -> Iterator[bytes]:
+    """The members of each row's answer as JSON without braces, in order; an error for a bad row."""
+    bad = encoded.faults
+    values = encoded.values
+    if bad:
+        values = np.asfortranarray(np.delete(values, list(bad), axis=0))
+    answers = iter(model.answers(values))
+    explained = options.explain or form == "explanations"
+    reasons = iter(model.explanations(values) if explained else ())
+    missing = missing_columns(encoded, model.inputs.columns)
+    for row in range(encoded.n_rows):
+        if row in bad:
+            yield _error_members(bad[row], describe)
+            continue
+        members = next(answers)
+        if row in missing or row in encoded.unseen:
+            members += _warning_members(encoded.unseen.get(row, []), missing.get(row, []), options)
+        if explained:
+            reason = encode_json(next(reasons).to_json())
+            members += b"," + reason[1:-1] if form == "explanations" else b',"explanation":' + reason
+        yield members
+
+
+def _error_members(faults: Sequence[Fault], describe: Describe) -> bytes:
+    error = {"title": Invalid.title, "errors": [describe(fault) for fault in faults[:20]], "errors_total": len(faults)}
+    return b'"error":' + encode_json(error)
+
+
+def _warning_members(unseen: Sequence[tuple[str, Any]], missing: Sequence[str], options: Options) -> bytes:
+    warnings: list[dict[str, Any]] = [
+        {"kind": "unseen", "column": name, "value": value, "treated_as": options.unseen} for name, value in unseen
+    ]
+    if missing:
+        warnings.append({"kind": "missing", "columns": list(missing[:MAX_NAMES])})
+    return b',"warnings":' + encode_json(warnings)
+
+
+def answer_json(
+    model: ServedModel, encoded: Encoded, options: Options, describe: Describe, form: Form = "predictions"
+) -> bytes:
+    """The whole answer of a JSON request.
+
+    Raises:
+        Invalid: every row is bad.
+    """
+    refuse_if_all_bad(encoded)
+    rows = [
+        b'{"row":%d,%b}' % (row, members)
+        for row, members in enumerate(answer_rows(model, encoded, options, describe, form))
+    ]
+    return b"".join((model.head, b',"%b":[' % form.encode(), b",".join(rows), b"]", _tail(encoded)))
+
+
+def _tail(encoded: Encoded) -> bytes:
+    notes: dict[str, Any] = {}
+    for name, columns in (("ignored_columns", encoded.ignored), ("absent_columns", encoded.absent)):
+        if columns:
+            notes[name] = columns[:MAX_NAMES]
+        if len(columns) > MAX_NAMES:
+            notes[f"{name}_total"] = len(columns)
+    notes["summary"] = {"rows": encoded.n_rows, "failed": len(encoded.faults)}
+    return b"," + encode_json(notes)[1:]
+
+
+def refuse_if_all_bad(encoded: Encoded) -> None:
+    """Raise :class:`Invalid` with the rows' faults if no row can be answered."""
+    if not encoded.n_rows or len(encoded.faults) < encoded.n_rows:
+        return
+    faults = [fault for row in sorted(encoded.faults) for fault in encoded.faults[row]]
+    first = faults[0]
+    where = f"row {first.row}" + (f", column {strict_json.quoted(first.column)}" if first.column else "")
+    raise Invalid(f"No row can be answered. {where}: {first.message}", faults)

@@ -1,0 +1,106 @@
+"""A model in memory, ready to answer: its inputs, its answers as JSON fragments, its reasons.
+
+Fragments are made once for each distinct answer and kept, so that ten thousand rows that fall into a
+dozen leaves cost a dozen encodings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from learners.base import Classifier, Learner
+from learners.explanation import Explanation
+from learners.table import Table
+from learners.types import FloatArray, Scalar
+from service.operations.rows import Inputs
+
+#: Distinct answers that are kept as fragments; past it the memory starts anew.
+_MAX_FRAGMENTS = 20_000
+
+encode_json = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Which version answers, and what its answers are."""
+
+    workspace: str
+    name: str
+    version: int
+    task: str
+    classes: tuple[Scalar, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The members with which every answer begins."""
+        record: dict[str, Any] = {"model": self.name, "version": self.version, "task": self.task}
+        return record | ({"classes": list(self.classes)} if self.task == "classification" else {})
+
+
+class ServedModel:
+    """One version of a model. Threads may share it.
+
+    Args:
+        learner: fitted.
+        identity: which version it is; its classes are filled in here.
+        missing_tokens: texts that stood for a missing value in the training data.
+        size: bytes of the model, for the memory's bound.
+    """
+
+    def __init__(
+        self, learner: Learner, identity: Identity, missing_tokens: Sequence[str] = (), *, size: int = 0
+    ) -> None:
+        self.learner = learner
+        self.size = size
+        self.used = 0
+        self.inputs = Inputs(learner.columns_, learner.capabilities.missing, frozenset(missing_tokens))
+        labels = learner.target_.labels if isinstance(learner, Classifier) else ()
+        self.identity = Identity(identity.workspace, identity.name, identity.version, identity.task, labels)
+        #: The answer's JSON up to, without, its list of predictions.
+        self.head = encode_json(self.identity.to_json())[:-1]
+        self._fragments: dict[bytes, bytes] = {}
+
+    def answers(self, values: FloatArray) -> list[bytes]:
+        """The members of each row's answer as JSON without braces.
+
+        Args:
+            values: shape (n, d), coded as in :mod:`learners.table`.
+        """
+        if not len(values):
+            return []
+        numbers = np.ascontiguousarray(self._numbers(Table(self.inputs.columns, values)))
+        keys: list[bytes] = numbers.view(f"V{numbers.shape[1] * 8}").ravel().tolist()
+        known = self._fragments
+        fragments = [known.get(key) for key in keys]
+        return [
+            self._remember(keys[row], numbers[row].tolist()) if fragment is None else fragment
+            for row, fragment in enumerate(fragments)
+        ]
+
+    def explanations(self, values: FloatArray) -> list[Explanation]:
+        """The reason of each row's answer."""
+        return self.learner.explain(Table(self.inputs.columns, values)) if len(values) else []
+
+    def _numbers(self, table: Table) -> FloatArray:
+        """What an answer is made of: class probabilities, shape (n, K), or values, shape (n, 1)."""
+        if isinstance(self.learner, Classifier):
+            return self.learner.predict_proba(table)
+        return np.asarray(self.learner.predict(table), dtype=np.float64).reshape(-1, 1)
+
+    def _remember(self, key: bytes, numbers: list[float]) -> bytes:
+        if len(self._fragments) >= _MAX_FRAGMENTS:
+            self._fragments = {}
+        fragment = self._fragments[key] = encode_json(self._members(numbers))[1:-1]
+        return fragment
+
+    def _members(self, numbers: list[float]) -> dict[str, Any]:
+        if not np.isfinite(numbers).all():
+            raise FloatingPointError(f"{self.identity.name}:{self.identity.version} answered {numbers}")
+        if self.identity.task == "classification":
+            label = self.identity.classes[int(np.argmax(numbers))]  # the first of equally likely ones, as predict does
+            return {"label": label, "probabilities": numbers}
+        return {"value": numbers[0]}
