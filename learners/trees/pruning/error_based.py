@@ -37,8 +37,8 @@ def added_errors(weight: float, errors: float, confidence: float) -> float:
         errors: weight of the rows that are not of its class, 0 <= errors <= weight.
         confidence: in (0, 0.5]; smaller values expect more errors.
     """
-    _check_confidence(confidence)
-    return float(_added_errors(weight, errors, confidence, _quantile(confidence)))
+    check_confidence(confidence)
+    return float(_added_errors(weight, errors, confidence, normal_quantile(confidence)))
 
 
 def collapse(nodes: Nodes) -> Nodes:
@@ -62,17 +62,19 @@ def prune_error_based(nodes: Nodes, *, confidence: float = 0.25) -> Nodes:
     Raises:
         ParameterError: confidence out of its range.
     """
-    _check_confidence(confidence)
-    at = _replaceable(nodes.test, nodes.parent, nodes.weight, nodes.value, confidence, _quantile(confidence))
+    check_confidence(confidence)
+    at = _replaceable(nodes.test, nodes.parent, nodes.weight, nodes.value, confidence, normal_quantile(confidence))
     return cut(nodes, at)
 
 
-def _check_confidence(confidence: float) -> None:
+def check_confidence(confidence: float) -> None:
+    """Raise ``ParameterError`` unless 0 < confidence <= 0.5."""
     if not 0 < confidence <= 0.5:
         raise ParameterError(f"confidence must be > 0 and <= 0.5; it is {confidence}", field="confidence")
 
 
-def _quantile(confidence: float) -> float:
+def normal_quantile(confidence: float) -> float:
+    """The standard normal quantile that leaves this share above it."""
     return NormalDist().inv_cdf(1 - confidence)
 
 

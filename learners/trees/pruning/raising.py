@@ -1,0 +1,377 @@
+"""Error-based pruning with subtree raising: a node may also be replaced by its heaviest branch.
+
+C4.5's third choice beside "keep the subtree" and "make it a leaf" (Quinlan 1993, chapter 4; in
+the order and with the constants of Weka's J48). All training rows of the node then run down the
+raised branch, so its leaves are estimated anew, and the raised subtree is pruned once more.
+
+Where no tested value is missing, only the rows of the other branches have to run: a row is among
+those at most log2(n) times on its way up, since the raised branch is the heaviest. With missing
+values the shares of the branches change with the rows, so all rows of the node run again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from learners._accel import kernel
+from learners.trees.nodes import LEAF, THRESHOLD, Nodes
+from learners.trees.pruning.compaction import cut, writable
+from learners.trees.pruning.error_based import SLACK, SMALL, check_confidence, estimated_errors, normal_quantile
+from learners.types import BoolArray, FloatArray, Int8Array, Int32Array, IntArray
+
+
+class _Tree(NamedTuple):
+    """The arrays of a node array that a kernel reads and changes."""
+
+    test: Int8Array
+    feature: Int32Array
+    threshold: FloatArray
+    first_child: IntArray
+    n_children: Int32Array
+    missing_branch: Int32Array
+    other_branch: Int32Array
+    level_start: Int32Array
+    level_count: Int32Array
+    level_codes: Int32Array
+    level_branch: Int32Array
+    fraction: FloatArray
+    rows: IntArray
+    weight: FloatArray
+    value: FloatArray
+
+
+class _Data(NamedTuple):
+    columns: FloatArray  # (d, n)
+    codes: IntArray  # (n,) class of each row
+    numeric: BoolArray  # (d,) whether -1 is a number rather than an unseen level
+
+
+class _Entries(NamedTuple):
+    """Rows with their weights, as two growing lists."""
+
+    row: list[int]
+    weight: list[float]
+
+
+class _Pool(NamedTuple):
+    """The rows of each leaf as linked lists: ``head[leaf]`` is an entry, ``following`` leads on; -1 ends."""
+
+    head: IntArray
+    row: list[int]
+    weight: list[float]
+    following: list[int]
+    free: IntArray  # (1,) head of the list of unused entries
+
+
+class _State(NamedTuple):
+    """Of each node the estimated errors of its pruned subtree, and whether that is out of date; room for sums."""
+
+    estimate: FloatArray
+    stale: BoolArray
+    sums: FloatArray  # (n,), all zeros between uses
+
+
+class _How(NamedTuple):
+    """What running rows down a branch does.
+
+    ``changing``: the nodes' statistics change. ``adding``: the rows come on top of those that are
+    there. ``keeping``: the leaves' lists take them. ``limit``: errors above it need not be exact.
+    """
+
+    changing: bool
+    adding: bool
+    keeping: bool
+    confidence: float
+    quantile: float
+    limit: float
+
+
+def prune_with_raising(
+    nodes: Nodes,
+    values: FloatArray,
+    codes: IntArray,
+    weights: FloatArray,
+    *,
+    numeric: BoolArray,
+    confidence: float = 0.25,
+) -> Nodes:
+    """Replace subtrees by a leaf or by their heaviest branch where that is estimated no worse.
+
+    Args:
+        nodes: a classification tree grown on the rows that follow.
+        values: training cells, shape (n, d).
+        codes: class code of each row, shape (n,).
+        weights: weight of each row, shape (n,).
+        numeric: shape (d,), whether a column is numeric; in others -1 is an unseen level.
+        confidence: in (0, 0.5]; smaller values prune more.
+
+    Returns:
+        The pruned tree. Below a raised branch ``rows``, ``weight``, ``value`` and ``fraction`` are
+        those of the rows that now get there; ``impurity`` and ``gain`` stay as they were grown.
+
+    Raises:
+        ParameterError: confidence out of its range.
+    """
+    check_confidence(confidence)
+    changed = writable(nodes).to_arrays()
+    changed["first_child"] = changed["first_child"].astype(np.int64)
+    tree = _Tree(**{name: changed[name] for name in _Tree._fields})
+    tested = np.unique(nodes.feature[nodes.feature >= 0])
+    heavy = weights > 0
+    unknown = np.isnan(values[:, tested]) | ((values[:, tested] < 0) & ~numeric[tested])
+    complete = not bool(unknown[heavy].any())
+    columns = np.require(values.T, requirements=("C", "W"))  # one memory layout, so one compilation
+    data = _Data(columns, codes.astype(np.int64), numeric)
+    _prune(tree, data, weights.astype(np.float64), complete, confidence, normal_quantile(confidence))
+    changed["first_child"] = tree.first_child.astype(np.int32)
+    return cut(Nodes.from_arrays(changed), tree.test == LEAF)
+
+
+@kernel
+def _prune(tree: _Tree, data: _Data, weights: FloatArray, complete: bool, confidence: float, quantile: float) -> None:
+    """Post-order over the stale part of the tree; a raised node is put back on the stack."""
+    n_nodes = tree.test.shape[0]
+    none = np.full(n_nodes, -1, dtype=np.int64)
+    pool = _Pool(none, [0][:0], [0.0][:0], [0][:0], np.full(1, -1, dtype=np.int64))
+    state = _State(np.zeros(n_nodes), np.ones(n_nodes, dtype=np.bool_), np.zeros(weights.shape[0]))
+    everything = _Entries([0][:0], [0.0][:0])
+    for row in range(weights.shape[0]):
+        if weights[row] > 0:
+            everything.row.append(row)
+            everything.weight.append(weights[row])
+    _descend(tree, data, 0, everything, pool, state, _How(False, False, True, confidence, quantile, np.inf))
+    stack = [(0, False)]
+    while len(stack) > 0:
+        node, ready = stack.pop()
+        if tree.test[node] != LEAF and not ready:
+            stack.append((node, True))
+            for child in range(tree.first_child[node], tree.first_child[node] + tree.n_children[node]):
+                if state.stale[child]:
+                    stack.append((child, False))
+        else:
+            state.stale[node] = False
+            if _replaced(tree, data, node, pool, state, _How(False, complete, False, confidence, quantile, np.inf)):
+                stack.append((node, False))
+
+
+@kernel
+def _replaced(tree: _Tree, data: _Data, node: int, pool: _Pool, state: _State, how: _How) -> bool:
+    """Choose among subtree, leaf and heaviest branch; true if the branch was raised, to be pruned again."""
+    as_leaf = estimated_errors(tree.weight[node], tree.value[node], how.confidence, how.quantile)
+    state.estimate[node] = as_leaf
+    if tree.test[node] == LEAF:
+        return False
+    heaviest, as_tree = tree.first_child[node], 0.0
+    for child in range(tree.first_child[node], tree.first_child[node] + tree.n_children[node]):
+        as_tree += state.estimate[child]
+        if tree.weight[child] >= tree.weight[heaviest] - SMALL:
+            heaviest = child  # of equally heavy branches the last, as J48 does
+    without = heaviest if how.adding else -1
+    as_branch = as_leaf
+    if tree.test[heaviest] != LEAF:
+        entries = _collected(tree, pool, node, without, state.sums, False)
+        limit = max(as_leaf, as_tree) + 1.0
+        trial = _How(False, how.adding, False, how.confidence, how.quantile, limit)
+        as_branch = _descend(tree, data, heaviest, entries, pool, state, trial)
+    if as_leaf <= as_tree + SLACK + SMALL and as_leaf <= as_branch + SLACK + SMALL:
+        _make_leaf(tree, pool, node)
+        return False
+    if as_branch <= as_tree + SLACK + SMALL:
+        entries = _collected(tree, pool, node, without, state.sums, True)
+        _adopt(tree, node, heaviest)
+        change = _How(True, how.adding, True, how.confidence, how.quantile, np.inf)
+        _descend(tree, data, node, entries, pool, state, change)
+        return True
+    state.estimate[node] = as_tree
+    return False
+
+
+@kernel
+def _descend(tree: _Tree, data: _Data, start: int, entries: _Entries, pool: _Pool, state: _State, how: _How) -> float:
+    """Run rows from ``start`` down to the leaves; returns the estimated errors below ``start`` with them.
+
+    The segments of the nodes on the stack lie end to end in ``entries``; the top one is replaced
+    by those of its children.
+    """
+    errors = state.estimate[start] if how.adding else 0.0
+    stack = [(start, 0)]
+    while len(stack) > 0:
+        node, begin = stack.pop()
+        if how.changing:
+            state.stale[node] = True
+            if node != start:
+                _change(tree, node, _counts(tree, data, entries, begin), len(entries.row) - begin, how.adding)
+        if tree.test[node] != LEAF:
+            _share_out(tree, data, node, entries, begin, stack, how)
+            continue
+        if not how.changing:
+            counts = _counts(tree, data, entries, begin)
+            if how.adding:
+                errors -= state.estimate[node]
+                counts += tree.value[node]
+            errors += estimated_errors(counts.sum(), counts, how.confidence, how.quantile)
+            if errors > how.limit and not how.adding:
+                return errors
+        while len(entries.row) > begin:
+            row, weight = entries.row.pop(), entries.weight.pop()
+            if how.keeping:
+                _attach(pool, node, row, weight)
+    return errors
+
+
+@kernel
+def _counts(tree: _Tree, data: _Data, entries: _Entries, begin: int) -> FloatArray:
+    """Class weights of the top segment."""
+    counts = np.zeros(tree.value.shape[1])
+    for index in range(begin, len(entries.row)):
+        counts[data.codes[entries.row[index]]] += entries.weight[index]
+    return counts
+
+
+@kernel
+def _change(tree: _Tree, node: int, counts: FloatArray, n_rows: int, adding: bool) -> None:
+    if not adding:
+        tree.weight[node], tree.rows[node] = 0.0, 0
+        if n_rows > 0:
+            tree.value[node] = 0.0
+    if n_rows > 0:
+        tree.value[node] += counts
+        tree.weight[node] += counts.sum()
+        tree.rows[node] += n_rows
+
+
+@kernel
+def _share_out(
+    tree: _Tree, data: _Data, node: int, entries: _Entries, begin: int, stack: list[tuple[int, int]], how: _How
+) -> None:
+    """Replace the segment of a node by the segments of its children."""
+    size, width = len(entries.row) - begin, tree.n_children[node]
+    rows, weights = np.empty(size, dtype=np.int64), np.empty(size)
+    branches = np.empty(size, dtype=np.int64)
+    known = np.zeros(width)
+    for index in range(size - 1, -1, -1):
+        rows[index], weights[index] = entries.row.pop(), entries.weight.pop()
+        cell = data.columns[tree.feature[node], rows[index]]
+        branches[index] = _branch(tree, node, cell, data.numeric[tree.feature[node]])
+        if branches[index] >= 0:
+            known[branches[index]] += weights[index]
+    first = tree.first_child[node]
+    if how.adding:
+        known += tree.weight[first : first + width]
+    total = known.sum()
+    for branch in range(width):
+        share = known[branch] / total if total > 0 else 1.0 / width
+        if how.changing:
+            tree.fraction[first + branch] = share
+            if not how.adding and known[branch] == 0:
+                tree.value[first + branch] = tree.value[node]
+        position = len(entries.row)
+        for index in range(size):
+            if branches[index] == branch or (branches[index] < 0 and share > 0):
+                entries.row.append(rows[index])
+                entries.weight.append(weights[index] if branches[index] == branch else weights[index] * share)
+        if len(entries.row) > position or (how.changing and not how.adding):
+            stack.append((first + branch, position))
+
+
+@kernel
+def _branch(tree: _Tree, node: int, cell: float, numeric: bool) -> int:
+    """The branch that a cell takes, or -1 where it takes all."""
+    missing = int(tree.missing_branch[node])
+    if np.isnan(cell):
+        return missing
+    if tree.test[node] == THRESHOLD:
+        if cell < 0 and not numeric:
+            return missing
+        return 0 if cell <= tree.threshold[node] else 1
+    low, high = tree.level_start[node], tree.level_start[node] + tree.level_count[node]
+    end = high
+    while low < high:
+        middle = (low + high) // 2
+        if tree.level_codes[middle] < cell:
+            low = middle + 1
+        else:
+            high = middle
+    if low < end and tree.level_codes[low] == cell:
+        return int(tree.level_branch[low])
+    return int(tree.other_branch[node]) if tree.other_branch[node] >= 0 else missing
+
+
+@kernel
+def _collected(tree: _Tree, pool: _Pool, node: int, without: int, sums: FloatArray, taking: bool) -> _Entries:
+    """The rows in the leaves below a node, each once, less those of the branch ``without`` (-1: none).
+
+    ``taking`` empties the leaves' lists. ``sums`` is all zeros before and after.
+    """
+    found = _Entries([0][:0], [0.0][:0])
+    stack = [node]
+    while len(stack) > 0:
+        here = stack.pop()
+        if tree.test[here] != LEAF:
+            for child in range(tree.first_child[here], tree.first_child[here] + tree.n_children[here]):
+                if child != without:
+                    stack.append(child)
+            continue
+        entry, last = pool.head[here], -1
+        while entry >= 0:
+            if sums[pool.row[entry]] == 0:
+                found.row.append(pool.row[entry])
+            sums[pool.row[entry]] += pool.weight[entry]
+            last, entry = entry, pool.following[entry]
+        if taking and last >= 0:
+            pool.following[last] = pool.free[0]
+            pool.free[0], pool.head[here] = pool.head[here], -1
+    for row in found.row:
+        found.weight.append(sums[row])
+        sums[row] = 0.0
+    return found
+
+
+@kernel
+def _attach(pool: _Pool, leaf: int, row: int, weight: float) -> None:
+    entry = pool.free[0]
+    if entry >= 0:
+        pool.free[0] = pool.following[entry]
+        pool.row[entry], pool.weight[entry], pool.following[entry] = row, weight, pool.head[leaf]
+    else:
+        entry = len(pool.row)
+        pool.row.append(row)
+        pool.weight.append(weight)
+        pool.following.append(pool.head[leaf])
+    pool.head[leaf] = entry
+
+
+@kernel
+def _make_leaf(tree: _Tree, pool: _Pool, node: int) -> None:
+    """Turn a node into a leaf that takes over the rows of the leaves below it."""
+    stack = [node]
+    head = -1
+    while len(stack) > 0:
+        here = stack.pop()
+        if tree.test[here] != LEAF:
+            for child in range(tree.first_child[here], tree.first_child[here] + tree.n_children[here]):
+                stack.append(child)
+            continue
+        entry, last = pool.head[here], -1
+        while entry >= 0:
+            last, entry = entry, pool.following[entry]
+        if last >= 0:
+            pool.following[last], head = head, pool.head[here]
+    tree.test[node] = LEAF
+    pool.head[node] = head
+
+
+@kernel
+def _adopt(tree: _Tree, node: int, child: int) -> None:
+    """Put the child's test and children in the place of the node's own."""
+    tree.test[node] = tree.test[child]
+    tree.feature[node] = tree.feature[child]
+    tree.threshold[node] = tree.threshold[child]
+    tree.first_child[node] = tree.first_child[child]
+    tree.n_children[node] = tree.n_children[child]
+    tree.missing_branch[node] = tree.missing_branch[child]
+    tree.other_branch[node] = tree.other_branch[child]
+    tree.level_start[node] = tree.level_start[child]
+    tree.level_count[node] = tree.level_count[child]
