@@ -20,7 +20,7 @@ class Scratch:
     """Blocks of a growing (d, n) matrix; later blocks may have more columns than earlier ones."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - closed by close()
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115 - closed by __exit__
         self._blocks: list[tuple[int, int, int]] = []  # where it begins, its columns, its rows
         self._end = 0
         self.n_rows = 0
@@ -29,7 +29,7 @@ class Scratch:
         """Add a block of d columns, each of shape (n_rows,)."""
         if columns:
             block = np.concatenate(columns)
-            self._write(memoryview(block).cast("B"))
+            self._write(block.view(np.uint8).data)
         self._blocks.append((self._end, len(columns), n_rows))
         self._end += 8 * n_rows * len(columns)
         self.n_rows += n_rows
@@ -40,11 +40,14 @@ class Scratch:
         row = 0
         for begin, n_columns, n_rows in self._blocks:
             if index < n_columns:
-                self._read(begin + 8 * n_rows * index, memoryview(cells[row : row + n_rows]).cast("B"))
+                self._read(begin + 8 * n_rows * index, cells[row : row + n_rows].view(np.uint8).data)
             row += n_rows
         return cells
 
-    def close(self) -> None:
+    def __enter__(self) -> Scratch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
     def _write(self, data: memoryview) -> None:
@@ -54,7 +57,7 @@ class Scratch:
     def _read(self, position: int, into: memoryview) -> None:
         self._file.seek(position)
         while into:
-            count = self._file.readinto(into)  # type: ignore[attr-defined]  # a raw file, as it is unbuffered
+            count = self._file.readinto(into)
             if not count:
                 raise OSError("the scratch file is shorter than what was written to it")
             into = into[count:]

@@ -1,0 +1,201 @@
+"""One column on its way from blocks of cells to codes: numbers as long as they are, then levels.
+
+Levels get provisional codes in their order of appearance; :mod:`service.formats.inference` gives the
+final order when all are known. A column that stops being numbers after some blocks is *late*: its
+earlier cells must be read again, because their texts are gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from learners.table import Column, Kind, parse_number
+from learners.types import FloatArray
+from service.errors import Fault, Invalid
+from service.formats.faults import Faults, cut, shown
+from service.formats.number_syntax import PLAIN, NumberSyntax, encoded, take_or_nan
+from service.formats.reading import Cells
+
+#: The longest text that may be a level, in characters.
+MAX_TEXT = 32_768
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What has been decided of a column before it is read.
+
+    Attributes:
+        name: of the column.
+        kind: its kind, or None if its cells are to tell.
+        order: all its levels in order, or None if its cells are to tell.
+        is_request: whether the caller asked for it (else the file itself declares it).
+        syntax: how the file writes numbers.
+    """
+
+    name: str
+    kind: Kind | None = None
+    order: tuple[str, ...] | None = None
+    is_request: bool = False
+    syntax: NumberSyntax = PLAIN
+
+
+@dataclass(frozen=True)
+class Clash:
+    """Two values of different types with one canonical text: the text, both types, where the second is."""
+
+    text: str
+    first_type: str
+    type: str
+    row: int
+
+
+class ColumnBuilder:
+    """Takes the blocks of one column in order.
+
+    Attributes:
+        levels: provisional code by canonical text.
+        n_known: how many cells so far are not missing.
+        as_numbers: whether the cells so far are numbers.
+        is_late: whether earlier blocks must be read again, as levels.
+        type: the type of all cells so far, ``mixed`` if they differ, None before the first known cell.
+        clash: the first two values that cannot be told apart, or None.
+    """
+
+    def __init__(self, plan: Plan, max_levels: int, *, texts_only: bool = False) -> None:
+        self.plan = plan
+        self.as_numbers = not texts_only and plan.kind in (None, Kind.NUMERIC) and plan.order is None
+        self.n_known = 0
+        self.is_late = False
+        self.levels: dict[str, int] = {text: code for code, text in enumerate(plan.order or ())}
+        self.type: str | None = None
+        self.clash: Clash | None = None
+        self._types: dict[str, str] = {}
+        self._max_levels = max_levels
+        # With an order of numbers, 1 and 1.0 are the same of its levels.
+        self._probe = number_probe(plan.name) if plan.order and are_number_levels(plan.order) else None
+        self._wrong: list[tuple[int, str]] = []
+        self._n_wrong = 0
+
+    def add(self, cells: Cells, first_row: int) -> FloatArray:
+        """The cells of the next block, shape (m,): numbers or provisional codes, NaN where missing."""
+        values = self._numbers(cells, first_row) if self.as_numbers else None
+        if values is None:
+            self.is_late = self.as_numbers and self.n_known > 0
+            self.as_numbers = False
+            values = self._codes(cells, first_row)
+        self.n_known += int(np.count_nonzero(~np.isnan(values)))
+        return values
+
+    def wrong_rows(self) -> list[tuple[int, str]]:
+        """The first rows whose cell is not allowed by the plan, with the cell's text."""
+        return self._wrong
+
+    @property
+    def n_wrong(self) -> int:
+        return self._n_wrong
+
+    def _numbers(self, cells: Cells, first_row: int) -> FloatArray | None:
+        if self.plan.kind is not Kind.NUMERIC:
+            return cells.numbers()
+        values, wrong = cells.any_numbers()
+        if wrong:
+            texts = cells.texts()
+            self._refuse([(first_row + at, texts[at].as_py()) for at in wrong[:20]], len(wrong))
+        return values
+
+    def _refuse(self, cells: list[tuple[int, str]], count: int) -> None:
+        self._n_wrong += count
+        self._wrong.extend(cells[: 20 - len(self._wrong)])
+
+    def _codes(self, cells: Cells, first_row: int) -> FloatArray:
+        codes, distinct = encoded(cells.texts())
+        self._note_types(cells, codes.tolist() if isinstance(cells.types(), list) else [], distinct, first_row)
+        known = np.array([self._code(text) for text in distinct], dtype=np.float64)
+        values = take_or_nan(known, codes)
+        if self.plan.order is not None:
+            outside = np.flatnonzero(values < 0)
+            if outside.size:
+                rows = [(first_row + int(at), distinct[int(codes[at])]) for at in outside[:20]]
+                self._refuse(rows, int(outside.size))
+        elif len(self.levels) > self._max_levels:
+            raise Invalid(
+                f"Column {shown(self.plan.name)} has more than {self._max_levels} different texts; "
+                "exclude it, or declare it numeric",
+                [Fault("too many levels", column=cut(self.plan.name), allowed=self._max_levels)],
+            )
+        return values
+
+    def _code(self, text: str) -> float:
+        code = self.levels.get(text)
+        if code is not None:
+            return code
+        if self.plan.order is not None:
+            return self.levels.get(self._probe.level_text(text), -1) if self._probe is not None else -1
+        self._check_text(text)
+        return self.levels.setdefault(text, len(self.levels))
+
+    def _check_text(self, text: str) -> None:
+        if len(text) > MAX_TEXT:
+            message = f"a text has {len(text)} characters; at most {MAX_TEXT} are allowed"
+        elif "\0" in text:
+            message = "a text holds a NUL character"
+        else:
+            return
+        name = self.plan.name
+        raise Invalid(f"Column {shown(name)}: {message}", [Fault(message, column=cut(name), value=cut(text))])
+
+    def _note_types(self, cells: Cells, codes: list[int], distinct: list[str], first_row: int) -> None:
+        """Watch that no two values of different types become one level."""
+        types = cells.types()
+        if isinstance(types, str):
+            if not cells.n_known:
+                return
+            if self.type in (None, types) and not self._types:
+                self.type = types
+                return
+            self._note_each(distinct, [types] * len(distinct), [first_row] * len(distinct))
+        else:
+            known = [(at, code) for at, code in enumerate(codes) if code >= 0]
+            self._note_each(
+                [distinct[code] for _, code in known],
+                [types[at] for at, _ in known],
+                [first_row + at for at, _ in known],
+            )
+
+    def _note_each(self, texts: list[str], types: list[str], rows: list[int]) -> None:
+        if not self._types and self.type is not None:
+            self._types = dict.fromkeys(self.levels, self.type)
+        self.type = "mixed"
+        for text, type_name, row in zip(texts, types, rows, strict=True):
+            first = self._types.setdefault(text, type_name)
+            if first != type_name and self.clash is None:
+                self.clash = Clash(text, first, type_name, row)
+
+
+def number_probe(name: str) -> Column:
+    """A column whose ``level_text`` is the one under which texts of equal numbers are one level."""
+    return Column(name, Kind.NOMINAL, (), "number")
+
+
+def are_number_levels(levels: Iterable[str]) -> bool:
+    """Whether all levels are finite numbers and none is written as names are (``01``, 17 digits)."""
+    return all(parse_number(text) is not None and not PLAIN.looks_like_name(text) for text in levels)
+
+
+def refuse_wrong_cells(builder: ColumnBuilder, lines: dict[int, int]) -> None:
+    """Raise :class:`~service.errors.Invalid` if the plan of a column does not allow some of its cells."""
+    if not builder.n_wrong:
+        return
+    plan, faults = builder.plan, Faults()
+    allowed = "finite numbers" if plan.order is None else list(plan.order[:20])
+    what = "is not a finite number" if plan.order is None else "is none of the declared levels"
+    for row, text in builder.wrong_rows():
+        line = lines.get(row)
+        where = f"row {row}" if line is None else f"line {line}"
+        message = f"{where}, column {shown(plan.name)}: {shown(text)} {what}"
+        faults.add(Fault(message, row=row, line=line, column=cut(plan.name), allowed=allowed, value=cut(text)))
+    faults.total = builder.n_wrong
+    faults.raise_if_any("Cells do not fit their column's declared kind")

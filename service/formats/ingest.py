@@ -1,0 +1,126 @@
+"""A file in, a table file out: the one entry by which uploads become tables.
+
+Pure in its arguments, so that it can run in a process of its own. Memory is bounded by blocks of rows
+and one column, not by the file.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from learners.types import FloatArray
+from service.formats.detect import detect_format
+from service.formats.duplicates import DuplicateRows
+from service.formats.filling import Filled, fill
+from service.formats.inference import Conclusion, conclude
+from service.formats.options import EXCLUDED, ReadOptions
+from service.formats.profile import profile_column, relate
+from service.formats.readers import open_reader
+from service.formats.reading import Reader
+from service.formats.table_file import open_table, write_table
+from service.settings import Limits
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """What became of a file.
+
+    Attributes:
+        format: the format it was read as.
+        n_rows: number of rows.
+        columns: per column ``Column.to_json`` with ``evidence`` (why it has its kind) and ``missing``.
+        profile: per column what :func:`service.formats.profile.profile_column` tells.
+        warnings: what the caller should know.
+    """
+
+    format: str
+    n_rows: int
+    columns: list[dict[str, Any]]
+    profile: list[dict[str, Any]]
+    warnings: list[str]
+
+
+def ingest(
+    path: Path,
+    options: ReadOptions,
+    out: Path,
+    limits: Limits,
+    *,
+    filename: str | None = None,
+    content_type: str | None = None,
+) -> Ingested:
+    """Read a file, conclude the kinds of its columns, and write the table file.
+
+    Args:
+        path: the file as it was uploaded.
+        options: what the caller says of it.
+        out: where the table file is written; its folder also takes scratch files.
+        limits: what is too much.
+        filename: the name under which it came, for its extension.
+        content_type: the type under which it came.
+
+    Raises:
+        ServiceError: 4xx, whatever is wrong with the file or the options; ``out`` does not exist then.
+    """
+    format_name = detect_format(path, options.format, filename, content_type)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=out.parent)))
+        reader = stack.enter_context(open_reader(path, format_name, options, limits, folder))
+        filled = fill(reader, options, limits, folder, stack)
+        concluded = [conclude(one.builder, one.cells, reader.lines_of) for one in filled]
+        writing = _Writing(filled, concluded)
+        partial = folder / "table"
+        write_table(partial, [one.column for one in concluded], writing.n_rows, writing.columns())
+        partial.replace(out)
+    profile = writing.profile
+    if options.target is not None and any(one.column.name == options.target for one in concluded):
+        profile = relate(open_table(out), profile, options.target)
+    columns = [
+        one.column.to_json() | {"evidence": one.evidence, "missing": facts["missing"]}
+        for one, facts in zip(concluded, profile, strict=True)
+    ]
+    return Ingested(format_name, writing.n_rows, columns, profile, _warnings(reader, options, writing))
+
+
+class _Writing:
+    """Hands over the final cells column by column, and profiles each on its way."""
+
+    def __init__(self, filled: list[Filled], concluded: list[Conclusion]) -> None:
+        self._pairs = list(zip(filled, concluded, strict=True))
+        self.n_rows = filled[0].scratch.n_rows
+        self.profile: list[dict[str, Any]] = []
+        self.duplicates = DuplicateRows(self.n_rows)
+
+    def columns(self) -> Iterator[FloatArray]:
+        for one, conclusion in self._pairs:
+            cells = conclusion.final(one.cells())
+            copy_of = self.duplicates.add(conclusion.column, cells)
+            self.profile.append(profile_column(conclusion.column, cells) | {"duplicate_of": copy_of})
+            yield cells
+
+
+def _warnings(reader: Reader, options: ReadOptions, writing: _Writing) -> list[str]:
+    warnings = list(reader.warnings)
+    excluded = [name for name, kind in options.kinds.items() if kind == EXCLUDED]
+    if excluded:
+        warnings.append(f"left out as asked: {_listed(excluded)}")
+    for facts, text in (("is_empty", "without any value"), ("is_constant", "with one value only")):
+        names = [one["name"] for one in writing.profile if one[facts]]
+        if names:
+            warnings.append(f"columns {text}: {_listed(names)}")
+    copies = [f"{one['name']} = {one['duplicate_of']}" for one in writing.profile if one["duplicate_of"] is not None]
+    if copies:
+        warnings.append(f"columns that repeat another: {_listed(copies)}")
+    repeated = writing.duplicates.n_repeated()
+    if repeated:
+        warnings.append(f"{repeated} rows repeat an earlier row")
+    return warnings
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")

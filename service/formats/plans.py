@@ -1,0 +1,97 @@
+"""Which columns a file has, which of them are wanted, and what is decided of each before it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from learners.table import Kind
+from service.errors import Fault, Invalid, TooLarge
+from service.formats.builder import Plan
+from service.formats.faults import Faults, cut, shown
+from service.formats.number_syntax import NumberSyntax
+from service.formats.options import EXCLUDED, ReadOptions
+from service.formats.reading import Declared
+from service.settings import Limits
+
+
+def check_names(names: Sequence[str], limits: Limits) -> None:
+    """Refuse columns that could not be named later.
+
+    Raises:
+        TooLarge: there are too many columns.
+        Invalid: a name is empty, too long, holds a NUL or occurs twice; the faults name the columns.
+    """
+    if len(names) > limits.columns:
+        raise TooLarge(
+            f"The file has {len(names)} columns; at most {limits.columns} are allowed",
+            [Fault("too many columns", allowed=limits.columns)],
+        )
+    faults, seen = Faults(), dict[str, int]()
+    for number, name in enumerate(names, 1):
+        fault = _name_fault(name, number, limits.name_length)
+        if fault is not None:
+            faults.add(fault)
+        elif name in seen:
+            message = f"columns {seen[name]} and {number} are both named {shown(name)}"
+            faults.add(Fault(message, column=cut(name)))
+        seen.setdefault(name, number)
+    faults.raise_if_any("The columns' names are not valid")
+
+
+def _name_fault(name: str, number: int, limit: int) -> Fault | None:
+    if not name:
+        return Fault(f"column {number} has no name")
+    if len(name) > limit:
+        message = f"the name of column {number}, {shown(name)}, is longer than {limit} characters"
+        return Fault(message, column=cut(name), allowed=limit)
+    if "\0" in name:
+        return Fault(f"the name of column {number} holds a NUL character")
+    return None
+
+
+def check_options(names: Iterable[str], options: ReadOptions) -> None:
+    """Refuse options that speak of columns which the file does not have, or leave too few.
+
+    Raises:
+        Invalid: names the option, or says that fewer than two columns remain.
+    """
+    known = list(names)
+    present = set(known)
+    faults = Faults()
+    for option, mentioned in (("kinds", options.kinds), ("orders", options.orders)):
+        for name in mentioned:
+            if name not in present:
+                faults.add(
+                    Fault(
+                        f"{option} speaks of a column {shown(name)} that the file does not have",
+                        parameter=f"options.{option}.{cut(name)}",
+                        allowed=[cut(one) for one in known[:20]],
+                    )
+                )
+    if options.target is not None and options.target not in present:
+        faults.add(Fault(f"there is no column {shown(options.target)}", parameter="options.target"))
+    faults.raise_if_any("The reading options do not fit the file")
+    kept = [name for name in known if options.kinds.get(name) != EXCLUDED]
+    if len(kept) < 2:
+        raise Invalid(
+            f"The table has {len(kept)} column{'s' if len(kept) != 1 else ''}; at least 2 are needed, something to "
+            "learn from and a target. If the cells are separated by another character, name it in the option 'delimiter'",
+            [Fault("at least 2 columns are needed", allowed=2)],
+        )
+
+
+def plan_column(name: str, options: ReadOptions, declared: Declared | None) -> Plan:
+    """What is decided of a column: by the caller first, else by the file, else nothing."""
+    syntax = NumberSyntax(options.decimal, options.thousands, "" in options.missing_tokens)
+    asked, order = options.kinds.get(name), options.orders.get(name)
+    if asked is None and order is None:
+        if declared is None:
+            return Plan(name, syntax=syntax)
+        return Plan(name, declared.kind, declared.levels, syntax=syntax)
+    kind = Kind(asked) if asked is not None else Kind.ORDINAL
+    if order is not None and kind is Kind.NUMERIC:
+        message = f"column {shown(name)} is numeric, so it has no order of levels"
+        raise Invalid(message, [Fault(message, column=cut(name), parameter=f"options.orders.{cut(name)}")])
+    if order is None and kind is not Kind.NUMERIC and declared is not None:
+        order = declared.levels
+    return Plan(name, kind, order, is_request=True, syntax=syntax)
