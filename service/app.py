@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import version
@@ -30,7 +34,20 @@ _ROUTERS = (datasets, learners, jobs, models, keys, operations, docs)
 def from_environment() -> ASGIApp:
     """The app as ``RULEWOOD_*`` variables say; what uvicorn calls in each API process."""
     logs.configure()
+    _end_with_parent()
     return create_app(Settings())
+
+
+def _end_with_parent() -> None:
+    """As one of several API processes, do not outlive the one that started them."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+
+        def watch() -> None:
+            parent.join()
+            os.kill(os.getpid(), signal.SIGTERM)
+
+        threading.Thread(target=watch, name="parent-watch", daemon=True).start()
 
 
 def create_app(settings: Settings) -> ASGIApp:

@@ -6,10 +6,11 @@ A limit is written ``RULEWOOD_LIMITS_<NAME>``. The table in ``docs/settings.md``
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 _MIB = 1024 * 1024
@@ -82,6 +83,10 @@ class Settings(BaseSettings):
     error_detail: Literal["full", "minimal"] = Field(
         default="full", description="`minimal` leaves values of the data out of error messages"
     )
+    admin_key: SecretStr | None = Field(
+        None,
+        description="key with every scope that `serve` makes sure of: `rk_` and at least 32 characters of your choice",
+    )
     cache_bytes: int = Field(
         default=20 * _GIB, ge=0, description="size to which the cache of files on disk is kept, in bytes"
     )
@@ -92,6 +97,13 @@ class Settings(BaseSettings):
     def _known_database(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(("sqlite:///", "postgresql://", "postgresql+psycopg://")):
             raise ValueError("must begin with sqlite:/// or postgresql://")
+        return value
+
+    @field_validator("admin_key")
+    @classmethod
+    def _long_key(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not re.fullmatch(r"rk_[!-~]{32,200}", value.get_secret_value()):
+            raise ValueError("must be rk_ and 32 to 200 printable ASCII characters without blanks")
         return value
 
     @property

@@ -68,6 +68,12 @@ def create(store: Store, workspace: str, name: str, scopes: Iterable[str]) -> tu
         return queries.create(session, workspace, name, scopes)
 
 
+def ensure_admin(store: Store, secret: str) -> bool:
+    """Make sure of a key with every scope in the default workspace; returns whether it was made now."""
+    with store.begin() as session:
+        return queries.ensure(session, DEFAULT_WORKSPACE, "from RULEWOOD_ADMIN_KEY", secret)
+
+
 def list_all(store: Store, workspace: str) -> list[Key]:
     """All keys of a workspace, revoked ones too, newest first."""
     with store.read() as session:

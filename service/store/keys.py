@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from service.errors import Fault, Invalid, NotFound
 from service.store import changes
-from service.store.engines import database_now
+from service.store.engines import database_now, insert_once
 from service.store.ids import new_id
 from service.store.tables import Key
 
@@ -52,6 +52,26 @@ def create(session: Session, workspace: str, name: str, scopes: Iterable[str]) -
     session.flush()
     changes.bump(session, changes.KEYS)
     return key, secret
+
+
+def ensure(session: Session, workspace: str, name: str, secret: str) -> bool:
+    """Make sure of a key with every scope whose secret was chosen elsewhere; one that was revoked stays so.
+
+    Returns:
+        Whether it was made now.
+    """
+    values = {
+        "id": new_id("key"),
+        "workspace": workspace,
+        "name": name,
+        "sha256": digest(secret),
+        "scopes": list(SCOPES),
+        "created_at": time.time(),
+    }
+    is_new = insert_once(session, Key, values)
+    if is_new:
+        changes.bump(session, changes.KEYS)
+    return is_new
 
 
 def verify(session: Session, secret: str) -> Key | None:
