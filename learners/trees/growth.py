@@ -1,0 +1,183 @@
+"""Growing a tree: the driver around the kernels of :mod:`~learners.trees.grower`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from learners._accel import kernel
+from learners.base import Progress, no_progress
+from learners.table import Kind, Table
+from learners.trees.grower import grow
+from learners.trees.nodes import THRESHOLD, Nodes
+from learners.trees.problem import (
+    DONE,
+    N_COUNTERS,
+    N_LEVELS,
+    N_NODES,
+    N_STACK,
+    NEED_LEVELS,
+    NEED_NODES,
+    NEED_ROOM,
+    NEED_STACK,
+    NEEDS_SPACE,
+    Grown,
+    Problem,
+    Work,
+    enlarged,
+    new_grown,
+    new_work,
+)
+from learners.trees.setup import GrowthOptions, Prepared, prepare
+from learners.types import FloatArray, Int32Array, IntArray
+
+#: Keys moved between two reports of progress: some tens of milliseconds.
+_BUDGET = 10_000_000
+
+
+class Growth:
+    """A tree while it grows: the problem, scratch memory, the nodes so far, and room for more."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+        self.problem: Problem = prepared.problem
+        self.rules = prepared.rules
+        self.work: Work = new_work(prepared.problem, prepared.rules, prepared.max_groups)
+        columns = prepared.problem.keys.shape[0]
+        self.grown: Grown = new_grown(256, 256, 64, columns, prepared.rules.n_values)
+        self.counters: IntArray = np.zeros(N_COUNTERS, np.int64)
+        self.grown.count[0] = prepared.n_rows
+        self.counters[N_NODES] = 1
+        self.counters[N_STACK] = 1
+
+    def make_space(self) -> None:
+        """Enlarge whatever the last kernel found too small."""
+        need = self.counters
+        self.grown = enlarged(self.grown, int(need[NEED_NODES]), int(need[NEED_LEVELS]), int(need[NEED_STACK]))
+        capacity = self.problem.keys.shape[1]
+        if need[NEED_ROOM] > capacity:
+            self.problem = widened(self.problem, max(int(need[NEED_ROOM]), capacity + capacity // 2))
+            self.work = new_work(self.problem, self.rules, self.prepared.max_groups)
+
+    def run(self, progress: Progress) -> None:
+        """Grow depth first to the end."""
+        done = 0.0
+        while True:
+            state = grow(self.problem, self.rules, self.work, self.grown, self.counters, _BUDGET)
+            if state == DONE:
+                return
+            if state == NEEDS_SPACE:
+                self.make_space()
+                continue
+            waiting = self.grown.stack[: self.counters[N_STACK]]
+            left = float(self.grown.count[waiting].sum()) / self.prepared.n_rows
+            done = max(done, 1.0 - left)
+            progress(done, f"{int(self.counters[N_NODES])} nodes")
+
+
+def grow_tree(
+    table: Table,
+    labels: Int32Array,
+    answer: FloatArray,
+    n_classes: int,
+    weights: FloatArray,
+    options: GrowthOptions,
+    progress: Progress = no_progress,
+) -> Nodes:
+    """Grow a tree; see :func:`~learners.trees.setup.prepare` for the arguments.
+
+    Source of the method: presorted columns partitioned down the tree as in SLIQ (Mehta, Agrawal
+    and Rissanen, 1996), so that a level of the tree costs O(n d).
+    """
+    progress(0.0, "sorting columns")
+    growth = Growth(prepare(table, labels, answer, n_classes, weights, options))
+    progress(0.0, "growing")
+    growth.run(progress)
+    nodes = finished(growth.grown, growth.counters)
+    settle_thresholds(nodes, table, weights, options.threshold)
+    return nodes
+
+
+def widened(problem: Problem, capacity: int) -> Problem:
+    """A copy of the problem with room for more keys and ids."""
+    columns, old = problem.keys.shape
+    keys = np.empty((columns, capacity), np.int64)
+    keys[:, :old] = problem.keys
+    wider = {}
+    for name in ("row", "weight", "mass", "centred"):
+        array = getattr(problem, name)
+        wider[name] = np.zeros(capacity if len(array) == old else len(array), array.dtype)
+        wider[name][: len(array)] = array
+    return problem._replace(keys=keys, **wider)
+
+
+def settle_thresholds(nodes: Nodes, table: Table, weights: FloatArray, rule: str) -> None:
+    """Bring thresholds to their final form; training rows stay on their sides.
+
+    A threshold on an ordinal column is the code of a level. By the rule ``data`` a numeric one is the
+    largest value of the whole training column that is not above the midpoint (C4.5).
+    """
+    for index, column in enumerate(table.columns):
+        tests = np.flatnonzero((nodes.test == THRESHOLD) & (nodes.feature == index))
+        if len(tests) == 0:
+            continue
+        if column.kind is Kind.ORDINAL:
+            nodes.threshold[tests] = np.floor(nodes.threshold[tests])
+        elif rule == "data":
+            cells = table.values[weights > 0, index]
+            values = np.sort(cells[~np.isnan(cells)])
+            nodes.threshold[tests] = values[np.searchsorted(values, nodes.threshold[tests], side="right") - 1]
+
+
+def finished(grown: Grown, counters: IntArray) -> Nodes:
+    """The grown arrays as :class:`Nodes`, numbered depth first with siblings together."""
+    count, levels = int(counters[N_NODES]), int(counters[N_LEVELS])
+    order = np.zeros(count, np.int32)
+    rank = np.zeros(count, np.int32)
+    numbering(grown.first_child, grown.n_children, order, rank)
+    parent = grown.parent[order]
+    first = grown.first_child[order]
+    return Nodes(
+        test=grown.test[order],
+        feature=grown.feature[order],
+        threshold=grown.threshold[order],
+        first_child=np.where(first >= 0, rank[np.maximum(first, 0)], -1).astype(np.int32),
+        n_children=grown.n_children[order],
+        parent=np.where(parent >= 0, rank[np.maximum(parent, 0)], -1).astype(np.int32),
+        depth=grown.depth[order],
+        missing_branch=np.full(count, -1, np.int32),
+        other_branch=grown.other_branch[order],
+        fraction=grown.fraction[order],
+        level_start=grown.level_start[order],
+        level_count=grown.level_count[order],
+        level_codes=grown.level_codes[:levels].copy(),
+        level_branch=grown.level_branch[:levels].copy(),
+        rows=grown.count[order],
+        weight=grown.weight[order],
+        value=grown.value[order],
+        impurity=grown.impurity[order],
+        gain=grown.gain[order],
+    )
+
+
+@kernel
+def numbering(first_child: Int32Array, n_children: Int32Array, order: Int32Array, rank: Int32Array) -> None:
+    """Fill ``order`` (old id by new) and ``rank`` (new id by old).
+
+    New ids do not depend on the order in which the nodes were grown: a walk depth first, first child
+    first, numbers all children of a node when it comes to the node.
+    """
+    stack = np.zeros(order.shape[0], np.int32)
+    size = 1
+    count = 1
+    while size > 0:
+        size -= 1
+        node = stack[size]
+        first = first_child[node]
+        children = n_children[node]
+        for b in range(children):
+            order[count] = first + b
+            rank[first + b] = count
+            count += 1
+        for b in range(children - 1, -1, -1):
+            stack[size] = first + b
+            size += 1

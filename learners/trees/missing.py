@@ -1,0 +1,84 @@
+"""Rows whose tested value is missing, in training: Quinlan's fractional cases (C4.5, 1993, chapter 3).
+
+A column is judged by the rows that know their value, and its gain is multiplied by the share of the
+weight that they hold. The rows that do not know it go down every branch, with their weight times
+the branch's share of the known weight. So a split "known or missing" is never made, and a column
+that is missing throughout, or constant where known, is no candidate. An unseen level (a code
+below 0) in training counts as missing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from learners._accel import kernel
+from learners.trees.criteria import VARIANCE
+from learners.trees.presort import KeyLayout
+from learners.trees.problem import Problem, Rules, Work
+from learners.types import FloatArray, IntArray
+
+
+@kernel
+def known_end(keys: IntArray, lo: int, hi: int, layout: KeyLayout) -> int:
+    """End of the known entries of a sorted segment; the missing ones lie from there to ``hi``."""
+    if hi == lo or (keys[hi - 1] >> layout.rank_shift) != layout.missing_rank:
+        return hi
+    low = lo
+    high = hi - 1
+    while low < high:
+        middle = (low + high) // 2
+        if (keys[middle] >> layout.rank_shift) == layout.missing_rank:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def known_stats(problem: Problem, rules: Rules, keys: IntArray, lo: int, hi: int, stats: FloatArray) -> float:
+    """Sum up the known rows of a segment into ``stats``; returns their mass."""
+    layout = problem.layout
+    mask = (np.int64(1) << layout.label_bits) - 1
+    id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
+    regression = rules.criterion == VARIANCE
+    mass = 0.0
+    for k in range(stats.shape[0]):
+        stats[k] = 0.0
+    for i in range(lo, hi):
+        key = keys[i]
+        one = (key >> layout.label_bits) & id_mask
+        weight = 1.0 if rules.unit else problem.weight[one]
+        mass += 1.0 if rules.unit else problem.mass[one]
+        if regression:
+            value = problem.centred[one]
+            stats[0] += weight
+            stats[1] += weight * value
+            stats[2] += weight * value * value
+        else:
+            stats[key & mask] += weight
+    return mass
+
+
+@kernel
+def branch_shares(problem: Problem, rules: Rules, work: Work, start: int, end: int, branches: int) -> int:
+    """Fill ``share`` from ``branch`` and list the ids with a missing value in ``absent``; returns how many."""
+    for b in range(branches):
+        work.share[b] = 0.0
+        work.size[b] = 0
+    missing = 0
+    known = 0.0
+    for one in range(start, end):
+        b = work.branch[one]
+        if b < 0:
+            work.absent[missing] = one
+            missing += 1
+            continue
+        weight = 1.0 if rules.unit else problem.weight[one]
+        work.share[b] += weight
+        work.size[b] += 1
+        known += weight
+    for b in range(branches):
+        work.share[b] /= known
+        if work.share[b] > 0.0:
+            work.size[b] += missing
+    return missing

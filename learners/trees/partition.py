@@ -1,0 +1,140 @@
+"""Moving a node's rows to its children: stable, so every column stays sorted.
+
+Each child gets a segment of its own and the ids in it are renumbered to its places, which keeps all
+that is looked up by id close together in memory. First :func:`number_children` decides the new id
+of each row and moves what is kept by id; then each column's keys are moved on their own, so that
+columns can be shared among threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from learners._accel import kernel
+from learners.trees.problem import Problem, Rules, Work
+from learners.types import IntArray
+
+
+@kernel
+def number_children(
+    problem: Problem, rules: Rules, work: Work, start: int, end: int, place: int, branches: int, missing: int
+) -> None:
+    """Give new ids from ``place`` on, branch after branch, and move the arrays kept by id.
+
+    In each branch with a positive share, the rows with a missing value come first, in the order of
+    ``absent``. Their old ids get ``new_id`` -1 - (position in ``absent``).
+    """
+    position = place
+    for b in range(branches):
+        work.base[b] = position
+        work.cursor[b] = position + (missing if work.share[b] > 0.0 else 0)
+        position += work.size[b]
+    for one in range(start, end):
+        b = work.branch[one]
+        if b >= 0:
+            work.new_id[one] = work.cursor[b]
+            work.cursor[b] += 1
+    for q in range(missing):
+        work.new_id[work.absent[q]] = -1 - q
+    move_rows(problem, work, start, end, place, branches)
+    if not rules.unit:
+        move_numbers(problem.weight, work, start, end, place, branches)
+        move_numbers(problem.mass, work, start, end, place, branches)
+
+
+@kernel
+def move_rows(problem: Problem, work: Work, start: int, end: int, place: int, branches: int) -> None:
+    """Move the table rows to the new ids."""
+    for one in range(start, end):
+        new = work.new_id[one]
+        if new >= 0:
+            work.rows[new - place] = problem.row[one]
+            continue
+        for b in range(branches):
+            if work.share[b] > 0.0:
+                work.rows[work.base[b] - 1 - new - place] = problem.row[one]
+    total = work.base[branches - 1] + work.size[branches - 1] - place
+    for i in range(total):
+        problem.row[place + i] = work.rows[i]
+
+
+@kernel
+def move_numbers(numbers: np.ndarray, work: Work, start: int, end: int, place: int, branches: int) -> None:
+    """Move weights to the new ids; a row with a missing value is divided by the branches' shares."""
+    for one in range(start, end):
+        new = work.new_id[one]
+        if new >= 0:
+            work.numbers[new - place] = numbers[one]
+            continue
+        for b in range(branches):
+            if work.share[b] > 0.0:
+                work.numbers[work.base[b] - 1 - new - place] = numbers[one] * work.share[b]
+    total = work.base[branches - 1] + work.size[branches - 1] - place
+    for i in range(total):
+        numbers[place + i] = work.numbers[i]
+
+
+@kernel
+def move_column(
+    problem: Problem,
+    work: Work,
+    spare: IntArray,
+    cursor: IntArray,
+    column: int,
+    start: int,
+    end: int,
+    place: int,
+    branches: int,
+    missing: int,
+) -> None:
+    """Move one column's keys; ``spare`` and ``cursor`` are scratch of the calling thread."""
+    keys = problem.keys[column]
+    if branches == 2 and missing == 0 and place == start:
+        halve_column(problem, work, spare, keys, start, end)
+        return
+    shift = problem.layout.label_bits
+    id_mask = (np.int64(1) << (problem.layout.rank_shift - shift)) - 1
+    for b in range(branches):
+        cursor[b] = work.base[b]
+    for i in range(start, end):
+        key = keys[i]
+        old = (key >> shift) & id_mask
+        new = work.new_id[old]
+        if new >= 0:
+            b = work.branch[old]
+            spare[cursor[b] - place] = key + ((new - old) << shift)
+            cursor[b] += 1
+            continue
+        for b in range(branches):
+            if work.share[b] > 0.0:
+                spare[cursor[b] - place] = key + ((work.base[b] - 1 - new - old) << shift)
+                cursor[b] += 1
+    total = work.base[branches - 1] + work.size[branches - 1] - place
+    for i in range(total):
+        keys[place + i] = spare[i]
+
+
+@kernel
+def halve_column(problem: Problem, work: Work, spare: IntArray, keys: IntArray, start: int, end: int) -> None:
+    """The common case, two branches and nothing missing, without a branch in the code.
+
+    Every key is written to both sides and only one side's cursor moves on. The left side is written
+    in place: it never overtakes the reader.
+    """
+    shift = problem.layout.label_bits
+    id_mask = (np.int64(1) << (problem.layout.rank_shift - shift)) - 1
+    middle = work.base[1]
+    left = start
+    right = 0
+    for i in range(start, end):
+        key = keys[i]
+        old = (key >> shift) & id_mask
+        new = np.int64(work.new_id[old])
+        moved = key + ((new - old) << shift)
+        keys[left] = moved
+        spare[right] = moved
+        goes_right = np.int64(new >= middle)
+        right += goes_right
+        left += 1 - goes_right
+    for i in range(right):
+        keys[left + i] = spare[i]

@@ -1,0 +1,187 @@
+"""From a table, a target and weights to the :class:`~learners.trees.problem.Problem` of the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from learners.table import Kind, Table
+from learners.trees.criteria import CRITERIA, ENTROPY, GINI, VARIANCE
+from learners.trees.presort import KeyLayout, sort_column
+from learners.trees.problem import NOMINAL, Problem, Rules
+from learners.types import Array, FloatArray, Int32Array, IntArray
+
+#: C4.5 leaves nominal columns with at least this share of levels to rows out of its average gain.
+_MANY_LEVELS = 0.3
+
+
+@dataclass(frozen=True)
+class GrowthOptions:
+    """How to grow; the fields are those of the tree estimators (see there)."""
+
+    criterion: str
+    nominal: str = "subset"
+    max_depth: int | None = None
+    max_leaves: int | None = None
+    min_leaf: float = 1.0
+    min_split: float = 2.0
+    min_gain: float = 0.0
+    threshold: str = "midpoint"
+    threshold_penalty: bool = False
+    threshold_minimum: str = "min-leaf"
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A problem ready to grow, and the largest number of levels that occur in one column."""
+
+    problem: Problem
+    rules: Rules
+    max_groups: int
+    n_rows: int
+
+
+def prepare(
+    table: Table, labels: Int32Array, answer: FloatArray, n_classes: int, weights: FloatArray, options: GrowthOptions
+) -> Prepared:
+    """Sort every column and lay out all arrays.
+
+    Args:
+        table: n rows.
+        labels: class codes, shape (n,); all 0 for regression.
+        answer: regression targets, shape (n,); any single entry for classification.
+        n_classes: K, or 0 for regression.
+        weights: shape (n,), >= 0; rows of weight 0 are left out.
+        options: see :class:`GrowthOptions`.
+    """
+    cells = by_column(table.values)
+    rows = np.flatnonzero(weights > 0).astype(np.int32)
+    layout = KeyLayout.of(len(rows), max(n_classes, 1))
+    categorical = np.array([column.kind in (Kind.NOMINAL, Kind.BOOLEAN) for column in table.columns])
+    coded = [not column.is_numeric for column in table.columns]
+    gaps = has_gaps(cells, coded)
+    capacity = len(rows) + (len(rows) // 4 + 64 if gaps else 0)
+    keys = np.empty((table.n_columns, capacity), np.int64)
+    distinct = _sort_columns(cells, rows, labels, coded, layout, keys, options.threads)
+    own = weights[rows]
+    unit = not gaps and bool((own == 1.0).all())
+    rules = _rules(options, n_classes, unit)
+    n_levels = np.array(
+        [len(column.levels) if levels else 0 for column, levels in zip(table.columns, categorical, strict=True)],
+        np.int32,
+    )
+    by_id = _by_id(rows, own, unit, capacity)
+    problem = Problem(
+        keys=keys,
+        layout=layout,
+        cells=cells,
+        n_levels=n_levels,
+        many_valued=n_levels >= _MANY_LEVELS * len(rows),
+        labels=labels,
+        answer=answer,
+        centred=np.zeros(capacity if n_classes == 0 else 1),
+        logs=_log_table(len(rows)) if rules.criterion == ENTROPY and unit else np.zeros(1),
+        **by_id,
+    )
+    max_groups = max((count for count, levels in zip(distinct, categorical, strict=True) if levels), default=0)
+    return Prepared(problem, rules, max_groups, len(rows))
+
+
+def by_column(values: FloatArray) -> FloatArray:
+    """The table's cells as a C-ordered (d, n) array, marked read-only so that kernels compile once."""
+    cells = np.ascontiguousarray(values.T).view()
+    cells.flags.writeable = False
+    return cells
+
+
+def _rules(options: GrowthOptions, n_classes: int, unit: bool) -> Rules:
+    criterion = CRITERIA[options.criterion]
+    return Rules(
+        criterion=criterion,
+        by_ratio=options.criterion == "gain-ratio",
+        nominal=NOMINAL[options.nominal],
+        unit=unit,
+        binary=criterion == GINI and n_classes == 2,
+        n_values=2 if criterion == VARIANCE else n_classes,
+        n_stats=3 if criterion == VARIANCE else n_classes,
+        max_depth=-1 if options.max_depth is None else int(options.max_depth),
+        min_leaf=float(options.min_leaf),
+        min_split=float(options.min_split),
+        min_gain=float(options.min_gain),
+        penalty=bool(options.threshold_penalty),
+        quinlan_minimum=options.threshold_minimum == "c4.5",
+    )
+
+
+def has_gaps(cells: FloatArray, coded: Iterable[bool]) -> bool:
+    """Whether any cell is missing or unseen; column by column, so that no large mask is made."""
+    return any(
+        bool(np.isnan(np.min(column))) or (levels and bool(np.min(column) < 0))
+        for column, levels in zip(cells, coded, strict=True)
+    )
+
+
+def _by_id(rows: Int32Array, weights: FloatArray, unit: bool, capacity: int) -> dict[str, Array]:
+    """``row``, ``weight`` and ``mass`` with spare room.
+
+    A row's mass is its weight, but at least 1: stop rules count a row that is not divided at least
+    as one row, so weights that a booster has normalised do not stop growth.
+    """
+    row = np.zeros(capacity, np.int32)
+    row[: len(rows)] = rows
+    weight = np.zeros(1 if unit else capacity)
+    mass = np.zeros(1 if unit else capacity)
+    if not unit:
+        weight[: len(rows)] = weights
+        mass[: len(rows)] = np.maximum(weights, 1.0)
+    return {"row": row, "weight": weight, "mass": mass}
+
+
+def _log_table(n: int) -> FloatArray:
+    counts = np.arange(n + 1, dtype=np.float64)
+    counts[1:] *= np.log2(counts[1:])
+    return counts
+
+
+def _sort_columns(
+    cells: FloatArray,
+    rows: Int32Array,
+    labels: Int32Array,
+    coded: list[bool],
+    layout: KeyLayout,
+    keys: IntArray,
+    threads: int,
+) -> list[int]:
+    """Sort each column into its row of ``keys``; returns the numbers of distinct known values."""
+    n = len(rows)
+    own_labels = labels[rows]
+    all_rows = n == cells.shape[1]
+
+    def sort_some(first: int) -> list[int]:
+        numbers = np.empty(n)
+        bits, spare_bits = numbers.view(np.uint64), np.empty(n, np.uint64)
+        order, spare_order = np.empty(n, np.int32), np.empty(n, np.int32)
+        distinct = []
+        for column in range(first, len(cells), threads):
+            np.add(cells[column] if all_rows else cells[column, rows], 0.0, out=numbers)  # -0.0 becomes 0.0
+            distinct.append(
+                sort_column(
+                    numbers, bits, order, spare_bits, spare_order, own_labels, layout, keys[column], coded[column]
+                )
+            )
+        return distinct
+
+    shares = run_threads(sort_some, threads)
+    return [int(shares[column % threads][column // threads]) for column in range(len(cells))]
+
+
+def run_threads(task: Callable[[int], list[int]], threads: int) -> list[list[int]]:
+    """Run ``task(0) .. task(threads - 1)``, in this thread if there is but one."""
+    if threads == 1:
+        return [task(0)]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(task, range(threads)))

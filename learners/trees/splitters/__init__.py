@@ -1,0 +1,1 @@
+"""One kind of test a module: each finds the best test of its kind on one column of one node."""

@@ -1,0 +1,206 @@
+"""Tests on the levels of a nominal column: multiway, one level against the rest, and subsets.
+
+In a sorted column the rows of a level are consecutive, so grouping costs one sweep of the rows at
+hand, whatever the number of levels in the whole table.
+
+Subsets: for two classes and for regression the levels are sorted by share or mean, and one of the
+cuts of that order is best among all subsets (Fisher 1958; Breiman et al. 1984, theorem 4.5). For
+more classes no such order exists; here the levels are sorted by the first principal component of
+their class distributions (Coppersmith, Hong and Hosking 1999), a heuristic that finds the best
+subset or nearly so.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from learners._accel import kernel
+from learners.trees.criteria import VARIANCE, impurity_sum, total_weight
+from learners.trees.problem import MULTIWAY, ONE_VS_REST, TIE, Problem, Rules, Work
+from learners.types import FloatArray, IntArray
+
+_POWER_STEPS = 64
+
+
+@kernel
+def group_levels(problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, column: int) -> int:
+    """Fill ``group_code``, ``group_start``, ``group_stats`` and ``group_mass``; returns the number of groups."""
+    layout = problem.layout
+    mask = (np.int64(1) << layout.label_bits) - 1
+    id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
+    regression = rules.criterion == VARIANCE
+    group = -1
+    last_rank = np.int64(-1)
+    for i in range(lo, hi):
+        key = keys[i]
+        one = (key >> layout.label_bits) & id_mask
+        rank = key >> layout.rank_shift
+        if rank != last_rank:
+            last_rank = rank
+            group += 1
+            work.group_start[group] = i
+            work.group_code[group] = np.int32(problem.cells[column, problem.row[one]])
+            work.group_mass[group] = 0.0
+            for k in range(rules.n_stats):
+                work.group_stats[group, k] = 0.0
+        weight = 1.0 if rules.unit else problem.weight[one]
+        work.group_mass[group] += 1.0 if rules.unit else problem.mass[one]
+        if regression:
+            value = problem.centred[one]
+            work.group_stats[group, 0] += weight
+            work.group_stats[group, 1] += weight * value
+            work.group_stats[group, 2] += weight * value * value
+        else:
+            work.group_stats[group, key & mask] += weight
+    work.group_start[group + 1] = hi
+    return group + 1
+
+
+@kernel
+def multiway_gain(rules: Rules, work: Work, groups: int, stats: FloatArray, least: float) -> tuple[int, float]:
+    """Gain sum of one branch a level; place 0, or -1 unless two branches hold the least mass."""
+    inside = 0.0
+    large = 0
+    for g in range(groups):
+        inside += impurity_sum(work.group_stats[g], rules.criterion)
+        if work.group_mass[g] >= least:
+            large += 1
+    if large < 2:
+        return -1, 0.0
+    return 0, max(impurity_sum(stats, rules.criterion) - inside, 0.0)
+
+
+@kernel
+def best_one(
+    rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
+) -> tuple[int, float]:
+    """The level that gains most against the rest: (group, gain sum)."""
+    before = impurity_sum(stats, rules.criterion)
+    best = -1.0
+    place = -1
+    for g in range(groups):
+        one_mass = work.group_mass[g]
+        if one_mass < least or mass - one_mass < least:
+            continue
+        for k in range(stats.shape[0]):
+            work.right[k] = max(stats[k] - work.group_stats[g, k], 0.0)
+        if rules.criterion == VARIANCE:
+            work.right[1] = stats[1] - work.group_stats[g, 1]
+        after = impurity_sum(work.group_stats[g], rules.criterion) + impurity_sum(work.right, rules.criterion)
+        gain = max(before - after, 0.0)
+        if place < 0 or gain > best + TIE * before:
+            place = g
+            best = gain
+    return place, best
+
+
+@kernel
+def principal_direction(rules: Rules, work: Work, groups: int, stats: FloatArray) -> None:
+    """Fill ``direction`` with the first principal component of the levels' class distributions.
+
+    Power iteration on the weighted covariance, which is never formed: a step costs groups times
+    classes. It starts from the level that is farthest from the mean, so it is deterministic.
+    """
+    classes = stats.shape[0]
+    total = stats.sum()
+    direction = work.direction
+    farthest = -1.0
+    for g in range(groups):
+        weight = total_weight(work.group_stats[g], rules.criterion)
+        distance = 0.0
+        for k in range(classes):
+            gap = work.group_stats[g, k] / weight - stats[k] / total
+            distance += weight * gap * gap
+        if distance > farthest * (1.0 + TIE):
+            farthest = distance
+            for k in range(classes):
+                direction[k] = work.group_stats[g, k] / weight - stats[k] / total
+    for _ in range(_POWER_STEPS):
+        for k in range(classes):
+            work.right[k] = 0.0
+        for g in range(groups):
+            weight = total_weight(work.group_stats[g], rules.criterion)
+            along = 0.0
+            for k in range(classes):
+                along += (work.group_stats[g, k] / weight - stats[k] / total) * direction[k]
+            for k in range(classes):
+                work.right[k] += weight * along * (work.group_stats[g, k] / weight - stats[k] / total)
+        length = math.sqrt((work.right * work.right).sum())
+        if length <= 0.0:
+            return
+        for k in range(classes):
+            direction[k] = work.right[k] / length
+
+
+@kernel
+def order_groups(rules: Rules, work: Work, groups: int, stats: FloatArray) -> None:
+    """Fill ``group_order``: groups by mean, by share of the second class, or along the direction."""
+    classes = stats.shape[0]
+    if rules.criterion != VARIANCE and classes > 2:
+        principal_direction(rules, work, groups, stats)
+    for g in range(groups):
+        weight = total_weight(work.group_stats[g], rules.criterion)
+        value = 0.0
+        if rules.criterion == VARIANCE or classes == 2:
+            value = work.group_stats[g, 1] / weight
+        elif classes > 2:
+            for k in range(classes):
+                value += work.group_stats[g, k] / weight * work.direction[k]
+        work.group_value[g] = value
+    sorted_groups = np.argsort(work.group_value[:groups], kind="mergesort")
+    for g in range(groups):
+        work.group_order[g] = sorted_groups[g]
+
+
+@kernel
+def best_subset(
+    rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
+) -> tuple[int, float]:
+    """The best cut of the ordered groups: (position in ``group_order``, gain sum)."""
+    order_groups(rules, work, groups, stats)
+    before = impurity_sum(stats, rules.criterion)
+    best = -1.0
+    place = -1
+    left_mass = 0.0
+    for k in range(stats.shape[0]):
+        work.left[k] = 0.0
+    for position in range(groups - 1):
+        g = work.group_order[position]
+        left_mass += work.group_mass[g]
+        for k in range(stats.shape[0]):
+            work.left[k] += work.group_stats[g, k]
+            work.right[k] = stats[k] - work.left[k]
+            if rules.criterion != VARIANCE or k != 1:
+                work.right[k] = max(work.right[k], 0.0)
+        if left_mass < least or mass - left_mass < least:
+            continue
+        after = impurity_sum(work.left, rules.criterion) + impurity_sum(work.right, rules.criterion)
+        gain = max(before - after, 0.0)
+        if place < 0 or gain > best + TIE * before:
+            place = position
+            best = gain
+    return place, best
+
+
+@kernel
+def assign_groups(rules: Rules, work: Work, groups: int, place: int) -> int:
+    """Fill ``group_branch`` for the chosen test; returns the number of branches.
+
+    Of a subset split, branch 0 is the one that holds the lowest code, however the classes are named.
+    """
+    if rules.nominal == ONE_VS_REST:
+        for g in range(groups):
+            work.group_branch[g] = 0 if g == place else 1
+        return 2
+    for g in range(groups):
+        work.group_branch[g] = g
+    if rules.nominal == MULTIWAY:
+        return groups
+    for position in range(groups):
+        work.group_branch[work.group_order[position]] = 0 if position <= place else 1
+    if work.group_branch[0] == 1:
+        for g in range(groups):
+            work.group_branch[g] = 1 - work.group_branch[g]
+    return 2

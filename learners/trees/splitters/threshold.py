@@ -1,0 +1,240 @@
+"""Tests ``x <= t`` on a sorted column: one sweep from left to right, best position kept.
+
+Every scan looks at positions i of a sorted segment ``lo .. hi`` and asks what is gained if
+``lo .. i`` go left. With w and S the weight and sum of t on the left, W and T those of all, what
+the squared error loses is (Pearson's between-group sum of squares)
+
+    (S W - T w)^2 / (W w (W - w)),
+
+and with t = 1 for one of two classes twice that is the loss of the Gini sum. The product form is
+compared without dividing. Only when a position would be the new best is it asked whether its two
+neighbours differ in value at all: that is rare, and keeps the sweep free of branches.
+
+A position counts as better only if it gains more by ``TIE`` of the impurity, so of equally good
+thresholds the lowest wins, whatever the rounding. All scans return (position, gain sum), position
+-1 where the segment has no test.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from learners._accel import kernel
+from learners.trees.criteria import GINI, VARIANCE, impurity_sum
+from learners.trees.presort import KeyLayout
+from learners.trees.problem import TIE, Problem, Rules, Work
+from learners.types import FloatArray, IntArray
+
+
+@kernel
+def differ(keys: IntArray, i: int, layout: KeyLayout) -> bool:
+    """Whether entries i and i + 1 have different values."""
+    return (keys[i] >> layout.rank_shift) != (keys[i + 1] >> layout.rank_shift)
+
+
+@kernel
+def class_changes(keys: IntArray, i: int, lo: int, hi: int, layout: KeyLayout) -> bool:
+    """Whether the values at i and i + 1, all their rows considered, are not purely of one same class.
+
+    The best threshold always lies at such a place (Fayyad and Irani, 1992).
+    """
+    mask = (np.int64(1) << layout.label_bits) - 1
+    label = keys[i] & mask
+    if (keys[i + 1] & mask) != label:
+        return True
+    back = i - 1
+    while back >= lo and not differ(keys, back, layout):
+        if (keys[back] & mask) != label:
+            return True
+        back -= 1
+    ahead = i + 1
+    while ahead + 1 < hi and not differ(keys, ahead, layout):
+        ahead += 1
+        if (keys[ahead] & mask) != label:
+            return True
+    return False
+
+
+@kernel
+def scan_binary_counts(
+    keys: IntArray, lo: int, hi: int, layout: KeyLayout, positives: int, least: int
+) -> tuple[int, float]:
+    """Gini of two classes, every weight 1: whole numbers throughout. ``positives`` rows have label 1."""
+    rows = hi - lo
+    mask = np.int64(1)
+    tie = TIE * 2.0 * positives * (rows - positives) / rows
+    scale = rows / 2.0
+    best = -1.0
+    place = -1
+    limit = -1.0
+    moment = np.int64(0)
+    for i in range(lo, hi - max(least, 1)):
+        moment += (keys[i] & mask) * rows - positives
+        left = i - lo + 1
+        square = float(moment) * float(moment)
+        product = float(left * (rows - left))
+        if square > limit * product and left >= least and differ(keys, i, layout):
+            if least > 1 or class_changes(keys, i, lo, hi, layout):
+                place = i
+                best = square / (product * scale)
+                limit = (best + tie) * scale
+    return place, best
+
+
+@kernel
+def scan_moments(
+    problem: Problem,
+    rules: Rules,
+    keys: IntArray,
+    lo: int,
+    hi: int,
+    total: float,
+    total_sum: float,
+    squares: float,
+    mass: float,
+    least: float,
+) -> tuple[int, float]:
+    """Variance, or Gini of two classes, with weights.
+
+    ``total``, ``total_sum`` and ``squares`` are the sums of w, w t and w t^2.
+    """
+    layout = problem.layout
+    mask = (np.int64(1) << layout.label_bits) - 1
+    id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
+    regression = rules.criterion == VARIANCE
+    factor = 1.0 if regression else 2.0
+    tie = TIE * factor * max(squares - total_sum * total_sum / total, 0.0)
+    scale = total / factor
+    best = -1.0
+    place = -1
+    limit = -1.0
+    left = 0.0
+    left_sum = 0.0
+    left_mass = 0.0
+    for i in range(lo, hi - 1):
+        key = keys[i]
+        one = (key >> layout.label_bits) & id_mask
+        weight = 1.0 if rules.unit else problem.weight[one]
+        left += weight
+        left_sum += weight * (problem.centred[one] if regression else float(key & mask))
+        left_mass += 1.0 if rules.unit else problem.mass[one]
+        moment = left_sum * total - total_sum * left
+        square = moment * moment
+        product = left * (total - left)
+        if square > limit * product and differ(keys, i, layout):
+            if product > 0.0 and left_mass >= least and mass - left_mass >= least:
+                place = i
+                best = square / (product * scale)
+                limit = (best + tie) * scale
+    return place, best
+
+
+@kernel
+def scan_class_counts(
+    problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, stats: FloatArray, least: int
+) -> tuple[int, float]:
+    """Entropy or Gini of any number of classes, every weight 1, with ``n log2 n`` from a table.
+
+    The sums over classes of n^2 or n log2 n are kept up to date by the one class that moves.
+    """
+    layout = problem.layout
+    logs = problem.logs
+    mask = (np.int64(1) << layout.label_bits) - 1
+    rows = hi - lo
+    gini = rules.criterion == GINI
+    left = work.left
+    right = work.right
+    left_inner = 0.0
+    right_inner = 0.0
+    for k in range(stats.shape[0]):
+        left[k] = 0.0
+        right[k] = stats[k]
+        right_inner += stats[k] * stats[k] if gini else logs[int(stats[k])]
+    before = rows - right_inner / rows if gini else logs[rows] - right_inner
+    tie = TIE * before
+    best = -1.0
+    place = -1
+    limit = -math.inf
+    for i in range(lo, hi - max(least, 1)):
+        k = keys[i] & mask
+        n_left = left[k]
+        n_right = right[k]
+        left[k] = n_left + 1.0
+        right[k] = n_right - 1.0
+        w = i - lo + 1
+        if gini:
+            left_inner += 2.0 * n_left + 1.0
+            right_inner -= 2.0 * n_right - 1.0
+            worth = left_inner / w + right_inner / (rows - w)
+        else:
+            left_inner += logs[int(n_left) + 1] - logs[int(n_left)]
+            right_inner += logs[int(n_right) - 1] - logs[int(n_right)]
+            worth = left_inner + right_inner - logs[w] - logs[rows - w]
+        if worth > limit and w >= least and differ(keys, i, layout):
+            if least > 1 or class_changes(keys, i, lo, hi, layout):
+                after = impurity_sum(left, rules.criterion) + impurity_sum(right, rules.criterion)
+                place = i
+                best = max(before - after, 0.0)
+                limit = worth + tie
+    return place, best
+
+
+@kernel
+def scan_class_weights(
+    problem: Problem,
+    rules: Rules,
+    work: Work,
+    keys: IntArray,
+    lo: int,
+    hi: int,
+    stats: FloatArray,
+    mass: float,
+    least: float,
+) -> tuple[int, float]:
+    """Entropy or Gini of any number of classes, with weights."""
+    layout = problem.layout
+    mask = (np.int64(1) << layout.label_bits) - 1
+    id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
+    left = work.left
+    right = work.right
+    for k in range(stats.shape[0]):
+        left[k] = 0.0
+        right[k] = stats[k]
+    before = impurity_sum(stats, rules.criterion)
+    tie = TIE * before
+    best = -1.0
+    place = -1
+    left_mass = 0.0
+    for i in range(lo, hi - 1):
+        key = keys[i]
+        one = (key >> layout.label_bits) & id_mask
+        k = key & mask
+        weight = problem.weight[one]
+        left[k] += weight
+        right[k] = max(right[k] - weight, 0.0)
+        left_mass += problem.mass[one]
+        if left_mass >= least and mass - left_mass >= least and differ(keys, i, layout):
+            after = impurity_sum(left, rules.criterion) + impurity_sum(right, rules.criterion)
+            gain = max(before - after, 0.0)
+            if place < 0 or gain > best + tie:
+                place = i
+                best = gain
+    return place, best
+
+
+@kernel
+def count_thresholds(
+    problem: Problem, rules: Rules, keys: IntArray, lo: int, hi: int, mass: float, least: float
+) -> int:
+    """Number of places at which the segment may be cut; Release 8 of C4.5 charges for the choice."""
+    layout = problem.layout
+    id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
+    count = 0
+    left = 0.0
+    for i in range(lo, hi - 1):
+        left += 1.0 if rules.unit else problem.mass[(keys[i] >> layout.label_bits) & id_mask]
+        if left >= least and mass - left >= least and differ(keys, i, layout):
+            count += 1
+    return count
