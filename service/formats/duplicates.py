@@ -38,4 +38,5 @@ class DuplicateRows:
 def _mixed(values: Array) -> Array:
     values = (values ^ (values >> _SHIFT)) * _FIRST
     values = (values ^ (values >> _SHIFT)) * _SECOND
-    return values ^ (values >> _SHIFT)
+    mixed: Array = values ^ (values >> _SHIFT)
+    return mixed

@@ -117,7 +117,7 @@ def _column(name: str, kind: Kind, levels: tuple[str, ...], level_type: Any) -> 
 
 def _declared(builder: ColumnBuilder) -> Conclusion:
     """A kind was asked for, its levels were not."""
-    plan, kind = builder.plan, builder.plan.kind
+    kind = builder.plan.kind
     if kind is Kind.BOOLEAN:
         return _declared_boolean(builder)
     is_number = builder.type in (CELL, NUMBER) and are_number_levels(builder.levels)
@@ -128,14 +128,14 @@ def _declared(builder: ColumnBuilder) -> Conclusion:
 
 
 def _declared_boolean(builder: ColumnBuilder) -> Conclusion:
-    for pair in _DECLARED_PAIRS:
-        found = {text.lower(): text for text in builder.levels}
-        if len(builder.levels) == 2 and set(found) == set(pair):
-            levels = (found[pair[0]], found[pair[1]])
-            level_type = "boolean" if _is_boolean(builder, levels) else "number" if pair == ("0", "1") else "text"
-            evidence = _by(builder, f"{quoted(levels[0])} is false, {quoted(levels[1])} is true")
-            return _recoded(builder, levels, Kind.BOOLEAN, level_type, evidence)
-    _refuse_without_order(builder, "which two values are (false, true) cannot be told")
+    found = {text.lower(): text for text in builder.levels}
+    pair = next((pair for pair in _DECLARED_PAIRS if len(builder.levels) == 2 and set(found) == set(pair)), None)
+    if pair is None:
+        _refuse_without_order(builder, "which two values are (false, true) cannot be told")
+    levels = (found[pair[0]], found[pair[1]])
+    level_type = "boolean" if _is_boolean(builder, levels) else "number" if pair == ("0", "1") else "text"
+    evidence = _by(builder, f"{quoted(levels[0])} is false, {quoted(levels[1])} is true")
+    return _recoded(builder, levels, Kind.BOOLEAN, level_type, evidence)
 
 
 def _refuse_without_order(builder: ColumnBuilder, why: str) -> NoReturn:
@@ -165,10 +165,14 @@ def _inferred(builder: ColumnBuilder, read_cells: ReadCells, lines_of: LinesOf) 
         if set(levels) == set(pair):
             evidence = f"only the two spellings {pair[0]} and {pair[1]}"
             return _recoded(builder, pair, Kind.BOOLEAN, "text", evidence)
-    evidence = f"{len(levels)} distinct texts"
+    evidence = _distinct(len(levels))
     if len(names) < len(levels):
         evidence += f"; {quoted(names[0], _EXAMPLE)} is not a number"
     return _sorted_levels(builder, evidence)
+
+
+def _distinct(count: int) -> str:
+    return f"{count} distinct text{'s' if count != 1 else ''}"
 
 
 def _name_evidence(builder: ColumnBuilder) -> str:
@@ -186,7 +190,7 @@ def _typed(builder: ColumnBuilder) -> Conclusion:
         return _recoded(builder, ("false", "true"), Kind.BOOLEAN, "boolean", evidence)
     if builder.type == NUMBER:
         return _sorted_levels(builder, _name_evidence(builder))
-    evidence = f"{len(builder.levels)} distinct texts"
+    evidence = _distinct(len(builder.levels))
     return _sorted_levels(
         builder, evidence + ("; the values are of different types" if builder.type == "mixed" else "")
     )

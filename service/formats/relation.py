@@ -47,9 +47,8 @@ def level_gain(codes: IntArray, n_levels: int, classes: IntArray, n_classes: int
     pairs, counts = np.unique(codes * n_classes + classes, return_counts=True)
     by_level = np.bincount(pairs // n_classes, weights=counts, minlength=n_levels)
     by_class = np.bincount(classes, minlength=n_classes)
-    return max(
-        0.0, (_weighed(by_level) - _weighed(counts) + _weighed([codes.size]) - _weighed(by_class)) / -codes.size * -1
-    )
+    gain = _weighed([codes.size]) - _weighed(by_class) - _weighed(by_level) + _weighed(counts)
+    return max(0.0, gain / codes.size)
 
 
 def threshold_gain(x: FloatArray, classes: IntArray, n_classes: int) -> tuple[float, float | None]:
