@@ -70,6 +70,10 @@ class NotFound(ServiceError):
     status, slug, title = 404, "not-found", "There is no such thing"
 
 
+class NotAcceptable(ServiceError):
+    status, slug, title = 406, "not-acceptable", "The format asked for cannot be given"
+
+
 class Conflict(ServiceError):
     status, slug, title = 409, "conflict", "The state of things forbids this"
 
