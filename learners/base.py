@@ -54,15 +54,29 @@ def no_progress(share: float, message: str) -> None:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a learner can do; the conformance suite, the catalogue and the service go by it."""
+    """What a learner can do; the conformance suite, the catalogue and the service go by it.
 
-    task: str  # "classification" or "regression"
+    Attributes:
+        task: ``classification`` or ``regression``.
+        explanations: the kinds of record that ``explain`` gives.
+        exports: the forms in which a fitted model can be written for other programs.
+        missing: whether cells may be missing, in training and prediction.
+        categories: whether columns may have levels.
+        weights: whether ``fit`` takes row weights.
+        column_order_matters: whether training columns in another order may give another model.
+        row_order_matters: the same of training rows.
+        scale_matters: whether 2x + 1 in place of x may give another model.
+    """
+
+    task: str
     explanations: tuple[str, ...] = ()
     exports: tuple[str, ...] = ()
     missing: bool = False
     categories: bool = False
     weights: bool = True
     column_order_matters: bool = False
+    row_order_matters: bool = False
+    scale_matters: bool = False
 
 
 @dataclass
@@ -218,7 +232,8 @@ class Classifier(Learner):
 
     def predict(self, X: Any) -> Array:
         """The likeliest class of each row; of equally likely ones the first in ``classes_``."""
-        winners: Array = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        shares = self.predict_proba(X)  # first, so that an unfitted learner says so
+        winners: Array = self.classes_[np.argmax(shares, axis=1)]
         return winners
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

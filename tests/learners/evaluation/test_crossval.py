@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def numbered(n: int) -> Table:
 class Recorder(Majority):
     """Keeps the rows that it saw, by the number written in their only column."""
 
-    seen: list[set[int]] = []
+    seen: ClassVar[list[set[int]]] = []
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Any = no_progress) -> Recorder:
         Recorder.seen.append({int(value) for value in X.values[:, 0]})
@@ -184,7 +184,7 @@ def test_parts_that_overlap_or_are_empty_are_refused():
 
 
 def test_missing_targets_and_folds_out_of_range_are_refused_by_name():
-    with pytest.raises(DataError, match="missing .* in row 1"):
+    with pytest.raises(DataError, match=r"missing .* in row 1"):
         cross_validate(Majority(), numbered(3), target_of(["a", None, "b"], ("a", "b")), folds=2)
     with pytest.raises(ParameterError, match="folds"):
         cross_validate(Majority(), numbered(4), target_of(["a", "b"] * 2), folds=5)

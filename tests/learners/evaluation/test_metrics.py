@@ -59,7 +59,7 @@ def test_confusion_matrix_and_its_classes_equal_scikit_learns(weighted):
     predicted = probabilities.argmax(axis=1)
     confusion = metrics.confusion_matrix(actual, predicted, 4, weights)
     assert np.array_equal(confusion, peer.confusion_matrix(actual, predicted, sample_weight=weights))
-    precision, recall, f1, support = peer.precision_recall_fscore_support(actual, predicted, sample_weight=weights)
+    precision, recall, f1, _ = peer.precision_recall_fscore_support(actual, predicted, sample_weight=weights)
     rows = metrics.per_class(confusion)
     assert [row["precision"] for row in rows] == pytest.approx(precision)
     assert [row["recall"] for row in rows] == pytest.approx(recall)

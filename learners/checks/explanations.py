@@ -1,0 +1,110 @@
+"""Checks that an explanation is the reason: what it says, done again, gives the same answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from learners.base import Classifier, Learner
+from learners.checks import samples
+from learners.checks.require import MakeLearner, answers, require, require_close, require_json
+from learners.explanation import Branch, Condition, Explanation, Step
+from learners.table import UNSEEN, Column, Table
+from learners.types import Array, Scalar
+
+
+def explanation_replays_to_the_answer(make: MakeLearner) -> None:
+    """Also for rows with each cell blanked, and with unseen levels, where the learner takes them."""
+    sample = samples.mixed(type(make()).capabilities)
+    model = make().fit(sample.table, sample.target)
+    for table in _variants(model, sample.table):
+        explanations = model.explain(table)
+        require(len(explanations) == table.n_rows, "not one explanation a row")
+        replayed = np.array([_replay(model, table, row, one) for row, one in enumerate(explanations)])
+        require_close(replayed, answers(model, table), "explanations done again")
+
+
+def explanation_is_json_of_a_declared_kind(make: MakeLearner) -> None:
+    """Each record is strict JSON, has a text, and is of a kind that the capabilities name."""
+    sample = samples.mixed(type(make()).capabilities)
+    model = make().fit(sample.table, sample.target)
+    for explanation in model.explain(sample.table):
+        require(explanation.kind in model.capabilities.explanations, f"kind {explanation.kind!r} is not declared")
+        record = explanation.to_json()
+        require_json(record, "an explanation")
+        require(record["kind"] == explanation.kind, "the JSON does not tell its kind")
+        require(explanation.text(), "an explanation has no text")
+
+
+def _variants(model: Learner, table: Table) -> list[Table]:
+    found = [table]
+    for index, column in enumerate(table.columns):
+        if model.capabilities.missing:
+            found.append(_with_cells(table, index, np.nan))
+        if not column.is_numeric:
+            found.append(_with_cells(table, index, UNSEEN))
+    return found
+
+
+def _with_cells(table: Table, index: int, cell: float) -> Table:
+    values = table.values.copy()
+    values[:, index] = cell
+    return Table(table.columns, values)
+
+
+def _replay(model: Learner, table: Table, row: int, explanation: Explanation) -> Array:
+    branches = explanation.branches
+    require(abs(sum(branch.weight for branch in branches) - 1) <= 1e-9, "the branches' weights do not sum to 1")
+    weights = [branch.weight for branch in branches]
+    require(weights == sorted(weights, reverse=True), "the heaviest branch does not come first")
+    for branch in branches:
+        _check_steps(branch.steps, table, row)
+    answer: Array = np.sum([branch.weight * _leaf_answer(model, branch) for branch in branches], axis=0)
+    return answer
+
+
+def _leaf_answer(model: Learner, branch: Branch) -> Array:
+    if not isinstance(model, Classifier):
+        require(branch.value is not None, "a branch has no value")
+        return np.array(branch.value)
+    require(branch.distribution is not None, "a branch has no distribution")
+    labels, shares = zip(*branch.distribution or (), strict=True)
+    require(labels == model.target_.labels, f"a branch's labels are {labels}, not the classes")
+    return np.array(shares)
+
+
+def _check_steps(steps: Sequence[Step], table: Table, row: int) -> None:
+    for step in steps:
+        index = table.position(step.condition.column)
+        column, cell = table.columns[index], float(table.values[row, index])
+        state = "missing" if np.isnan(cell) else "unseen" if not column.is_numeric and cell == UNSEEN else "known"
+        observed = column.decode(cell)
+        require(step.observed == observed, f"row {row}: observed {step.observed!r}, but the value is {observed!r}")
+        if step.state == "known":
+            require(state == "known", f"row {row}: {column.name} is {state}, not known")
+            holds = observed is not None and _holds(step.condition, column, observed)
+            require(holds, f"row {row}: {step.condition.text()} does not hold for {observed!r}")
+        else:
+            # a known level that the node never saw decides as little as one that no row had
+            require(step.state == state or not column.is_numeric, f"row {row}: {column.name} is {state}")
+
+
+def _holds(condition: Condition, column: Column, value: Scalar) -> bool:
+    if condition.operator == "in":
+        texts = [column.level_text(member) for member in condition.values]
+        return column.level_text(value) in texts
+    place = _place(column, value)
+    if condition.operator == "interval":
+        low = -np.inf if condition.low is None else _place(column, condition.low)
+        high = np.inf if condition.high is None else _place(column, condition.high)
+        return low < place <= high
+    threshold = condition.threshold
+    require(threshold is not None, f"{condition.operator} without a threshold")
+    limit = _place(column, threshold) if threshold is not None else np.nan
+    return place <= limit if condition.operator == "<=" else place > limit
+
+
+def _place(column: Column, value: Scalar) -> float:
+    """Where a value stands in the column's order."""
+    return column.encode(value)
