@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 from learners.table import number_text
 from learners.types import Scalar
 
-Operator: TypeAlias = Literal["<=", ">", "in", "interval"]
+Operator: TypeAlias = Literal["<=", ">", "in", "not in", "interval"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,8 @@ class Condition:
 
     ``<=`` and ``>`` compare a numeric column with ``threshold``, or an ordinal one by the order of
     its levels with the level ``threshold``. ``interval`` is ``low < x <= high``. ``in`` asks whether
-    the value is one of ``values`` (labels, not codes). Thresholds are exact.
+    the value is one of ``values`` (labels, not codes), ``not in`` whether it is known and none of them,
+    which a level that the model has not seen is too. Thresholds are exact.
     """
 
     column: str
@@ -39,13 +40,16 @@ class Condition:
         if self.operator == "in":
             shown = ", ".join(scalar_text(value) for value in self.values)
             return f"{name} = {shown}" if len(self.values) == 1 else f"{name} in {{{shown}}}"
+        if self.operator == "not in":
+            shown = ", ".join(scalar_text(value) for value in self.values)
+            return f"{name} != {shown}" if len(self.values) == 1 else f"{name} not in {{{shown}}}"
         if self.operator == "interval":
             return f"{scalar_text(self.low)} < {name} <= {scalar_text(self.high)}"
         return f"{name} {self.operator} {scalar_text(self.threshold)}"
 
     def to_json(self) -> dict[str, Any]:
         record: dict[str, Any] = {"column": self.column, "operator": self.operator}
-        if self.operator == "in":
+        if self.operator in ("in", "not in"):
             record["values"] = list(self.values)
         elif self.operator == "interval":
             record["low"], record["high"] = self.low, self.high

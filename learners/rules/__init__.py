@@ -1,0 +1,1 @@
+"""Rule sets: what a tree says, as one IF ... THEN for each leaf."""

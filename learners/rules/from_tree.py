@@ -1,0 +1,215 @@
+"""From a tree to rules: one walk over the nodes that keeps, for each column, what the path asks of it.
+
+The state of a column is merged as the walk goes down and put back as it comes up, so a path of
+thousands of tests on one column costs one condition, and the whole takes time in proportion to
+the nodes and to what is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from learners.base import Learner
+from learners.errors import LearnerError
+from learners.explanation import Condition, scalar_text
+from learners.rules.rule import UNBOUNDED, Rule, RuleCondition, RuleSet
+from learners.table import Column
+from learners.trees.nodes import LEAF, THRESHOLD, Nodes
+from learners.types import Scalar
+
+
+def rules_of(learner: Learner) -> RuleSet:
+    """The rules of a fitted tree, one for each leaf.
+
+    Raises:
+        NotFittedError: the learner has not been fitted.
+        LearnerError: the learner is not a tree.
+    """
+    learner.check_fitted()
+    nodes = getattr(learner, "tree_", None)
+    if not isinstance(nodes, Nodes):
+        raise LearnerError(f"{type(learner).__name__} is not a tree, so it has no rules")
+    target: Column = learner.target_  # type: ignore[attr-defined]
+    return rules_of_nodes(nodes, learner.columns_, target)
+
+
+def rules_of_nodes(nodes: Nodes, columns: Sequence[Column], target: Column) -> RuleSet:
+    """The rules of a node array over these columns; a target with levels makes them class rules."""
+    classes = None if target.is_numeric else target.labels
+    walk = _Walk(nodes, tuple(columns), classes)
+    return RuleSet(tuple(columns), target, classes, tuple(walk.rules()))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What the path so far asks of one column.
+
+    ``included`` is the set of codes that are left, or ``None`` while all are left but the excluded
+    ones, which the walk keeps (it would cost too much to copy them at each level).
+    """
+
+    low: float
+    high: float
+    included: frozenset[int] | None
+    missing: float
+    unseen: float
+
+
+_NOTHING = _Asked(*UNBOUNDED, included=None, missing=1.0, unseen=1.0)
+
+
+class _Walk:
+    """Depth-first walk with an explicit stack.
+
+    ``asked`` holds the tested columns in the order of their first test; ``excluded`` the level
+    codes that branches for "any other level" have ruled out; ``made`` the conditions that are
+    already written out, as long as nothing more is asked of their column.
+    """
+
+    def __init__(self, nodes: Nodes, columns: tuple[Column, ...], classes: tuple[Scalar, ...] | None) -> None:
+        self.arrays = {name: array.tolist() for name, array in nodes.to_arrays().items()}
+        self.columns = columns
+        self.classes = classes
+        self.asked: dict[int, _Asked] = {}
+        self.excluded: dict[int, set[int]] = {}
+        self.made: dict[int, tuple[RuleCondition, str]] = {}
+
+    def rules(self) -> list[Rule]:
+        found = []
+        stack: list[tuple[Any, ...]] = [(0, None)]
+        while stack:
+            node, back = stack.pop()
+            if back is not None:
+                self._put_back(node, *back)
+                continue
+            parent = self.arrays["parent"][node]
+            if parent >= 0:
+                feature = self.arrays["feature"][parent]
+                stack.append((feature, self._ask(parent, node, feature)))
+            if self.arrays["test"][node] == LEAF:
+                found.append(self._rule(node))
+                continue
+            first = self.arrays["first_child"][node]
+            children = range(first, first + self.arrays["n_children"][node])
+            stack.extend((child, None) for child in reversed(children))
+        return found
+
+    def _ask(self, node: int, child: int, feature: int) -> tuple[_Asked | None, set[int]]:
+        """Merge the test that leads to a child into its column; returns what puts it back."""
+        before = self.asked.get(feature)
+        self.made.pop(feature, None)
+        branch = child - self.arrays["first_child"][node]
+        now = self._shared(before or _NOTHING, node, child, branch)
+        added: set[int] = set()
+        if self.arrays["test"][node] == THRESHOLD:
+            threshold = self.arrays["threshold"][node]
+            if branch == 0:
+                now = replace(now, high=min(now.high, threshold))
+            else:
+                now = replace(now, low=max(now.low, threshold))
+        else:
+            now, added = self._ask_levels(now, node, branch, feature)
+        self.asked[feature] = now
+        return before, added
+
+    def _shared(self, asked: _Asked, node: int, child: int, branch: int) -> _Asked:
+        """What the rule's share becomes for rows whose value this test does not know."""
+        followed = self.arrays["missing_branch"][node]
+        share = self.arrays["fraction"][child] if followed < 0 else float(followed == branch)
+        other = self.arrays["other_branch"][node]
+        unseen = share if other < 0 or self.arrays["test"][node] == THRESHOLD else float(other == branch)
+        return replace(asked, missing=asked.missing * share, unseen=asked.unseen * unseen)
+
+    def _ask_levels(self, asked: _Asked, node: int, branch: int, feature: int) -> tuple[_Asked, set[int]]:
+        start = self.arrays["level_start"][node]
+        span = slice(start, start + self.arrays["level_count"][node])
+        pairs = zip(self.arrays["level_codes"][span], self.arrays["level_branch"][span], strict=True)
+        excluded = self.excluded.setdefault(feature, set())
+        if branch != self.arrays["other_branch"][node]:
+            taken = frozenset(code for code, its in pairs if its == branch)
+            left = taken - excluded if asked.included is None else taken & asked.included
+            return replace(asked, included=left), set()
+        barred = {code for code, its in pairs if its != branch}
+        if asked.included is not None:
+            return replace(asked, included=asked.included - barred), set()
+        added = barred - excluded
+        excluded |= added
+        return asked, added
+
+    def _put_back(self, feature: int, before: _Asked | None, added: set[int]) -> None:
+        self.made.pop(feature, None)
+        if added:
+            self.excluded[feature] -= added
+        if before is None:
+            del self.asked[feature]
+        else:
+            self.asked[feature] = before
+
+    def _conditions(self) -> list[tuple[RuleCondition, str]]:
+        for feature, asked in self.asked.items():
+            if feature not in self.made:
+                made = _condition(feature, self.columns[feature], asked, self.excluded.get(feature, set()))
+                self.made[feature] = (made, made.condition.text())
+        return [self.made[feature] for feature in self.asked]
+
+    def _rule(self, leaf: int) -> Rule:
+        pairs = self._conditions()
+        value = self.arrays["value"][leaf]
+        distribution = deviation = confidence = None
+        answer: Scalar
+        if self.classes is None:
+            answer, deviation = value[0], math.sqrt(max(value[1], 0.0))
+        else:
+            total = sum(value)
+            distribution = tuple(weight / total for weight in value)
+            best = max(range(len(value)), key=value.__getitem__)
+            answer, confidence = self.classes[best], distribution[best]
+        content = "\n".join([*(text for _, text in pairs), scalar_text(answer)])
+        return Rule(
+            id=f"{leaf}-{hashlib.sha256(content.encode()).hexdigest()[:16]}",
+            leaf=leaf,
+            conditions=tuple(condition for condition, _ in pairs),
+            answer=answer,
+            distribution=distribution,
+            confidence=confidence,
+            deviation=deviation,
+            rows=self.arrays["rows"][leaf],
+            weight=self.arrays["weight"][leaf],
+        )
+
+
+def _condition(feature: int, column: Column, asked: _Asked, excluded: set[int]) -> RuleCondition:
+    """Write out what is asked of a column."""
+    codes: tuple[int, ...] | None = None
+    negated = False
+    bounded = (asked.low, asked.high) != UNBOUNDED
+    if asked.included is not None or excluded or not bounded:
+        included = range(len(column.levels)) if asked.included is None else sorted(asked.included)
+        negated = asked.included is None and not bounded
+        codes = tuple(sorted(excluded) if negated else [c for c in included if asked.low < c <= asked.high])
+        if asked.included is None and not negated:
+            codes = tuple(code for code in codes if code not in excluded)
+        values = tuple(column.labels[code] for code in codes)
+        condition = Condition(column.name, "not in" if negated else "in", values=values)
+    else:
+        condition = _bounds(column, asked.low, asked.high)
+    return RuleCondition(
+        feature, condition, asked.low, asked.high, codes, negated, missing=asked.missing, unseen=asked.unseen
+    )
+
+
+def _bounds(column: Column, low: float, high: float) -> Condition:
+    """``low < x <= high``, of an ordinal column in labels."""
+    if not math.isfinite(low):
+        return Condition(column.name, "<=", threshold=_bound(column, high))
+    if not math.isfinite(high):
+        return Condition(column.name, ">", threshold=_bound(column, low))
+    return Condition(column.name, "interval", low=_bound(column, low), high=_bound(column, high))
+
+
+def _bound(column: Column, cell: float) -> Scalar:
+    return cell if column.is_numeric else column.labels[math.floor(cell)]
