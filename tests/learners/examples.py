@@ -46,12 +46,13 @@ class Majority(Classifier):
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        return np.tile(self.shares_, (self.check_table(X).n_rows, 1))
+        rows = self.check_table(X).n_rows
+        return np.tile(self.shares_, (rows, 1))
 
     def explain(self, X: Any) -> list[Explanation]:
-        shares = labelled(self.target_.labels, self.shares_.tolist()) if self.is_fitted else None
-        branch = Branch(0, 1.0, (), getattr(self, "rows_", 0), float(getattr(self, "rows_", 0)), shares)
-        return [PathExplanation((branch,))] * self.check_table(X).n_rows
+        rows = self.check_table(X).n_rows
+        shares = labelled(self.target_.labels, self.shares_.tolist())
+        return [PathExplanation((Branch(0, 1.0, (), self.rows_, float(self.rows_), shares),))] * rows
 
     def get_state(self) -> ModelState:
         self.check_fitted()
@@ -99,7 +100,8 @@ class Mean(Regressor):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        return np.full(self.check_table(X).n_rows, self.mean_)
+        rows = self.check_table(X).n_rows
+        return np.full(rows, self.mean_)
 
     def explain(self, X: Any) -> list[Explanation]:
         rows = self.check_table(X).n_rows
