@@ -14,6 +14,7 @@ import numpy as np
 
 from service import strict_json
 from service.errors import Fault, Invalid, TooLarge
+from service.operations.json_text import encode_json
 from service.operations.rows import (
     Encoded,
     MissingPolicy,
@@ -23,7 +24,7 @@ from service.operations.rows import (
     encode_records,
     missing_columns,
 )
-from service.operations.served import ServedModel, encode_json
+from service.operations.served import ServedModel
 
 #: How a fault is written; quiet mode leaves data out of it.
 Describe = Callable[[Fault], dict[str, Any]]

@@ -72,6 +72,8 @@ class Encoded:
         ignored: names that were sent and are none of the model's columns, in order of appearance.
         absent: the model's columns that some row lacks, in the model's order;
             ``absent_everywhere`` are those that every row lacks.
+        extra: by row, ignored names; for rows that are arrays, all have them and ``extra`` is empty.
+        lacking: by row, columns that it lacks and another has.
     """
 
     values: FloatArray
@@ -80,10 +82,19 @@ class Encoded:
     ignored: list[str] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)
     absent_everywhere: set[str] = field(default_factory=set)
+    extra: dict[int, list[str]] = field(default_factory=dict)
+    lacking: dict[int, list[str]] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
         return int(self.values.shape[0])
+
+    def notes(self, row: int) -> dict[str, list[str]]:
+        """Of one row, the columns that were ignored and that it lacks; empty where there are none."""
+        ignored = self.extra.get(row, []) if self.extra else self.ignored
+        lacking = self.lacking.get(row, [])
+        absent = [name for name in self.absent if name in self.absent_everywhere or name in lacking]
+        return {name: found for name, found in (("ignored_columns", ignored), ("absent_columns", absent)) if found}
 
 
 def encode_records(rows: Sequence[Any], inputs: Inputs, options: Options, *, from_text: bool = False) -> Encoded:
@@ -124,7 +135,7 @@ def encode_matrix(
             if index not in good:
                 encoder.fault(index, _length_message(row, width))
     arrays = [data[index] for index in encoder.indices]
-    encoder.note_extra([dict.fromkeys(names)] * len(arrays) if options.strict else [dict.fromkeys(names)])
+    encoder.note_extra_names(names)
     columns = list(zip(*arrays, strict=True)) if arrays else [()] * width
     sent = dict(zip(names, columns, strict=True))
     for position, column in enumerate(inputs.columns):
@@ -152,17 +163,26 @@ class _Encoder:
         self.encoded.faults.setdefault(row, []).append(Fault(message, row=row, **details))
 
     def note_extra(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Note what each object has beyond the model's columns."""
         names = {column.name for column in self.inputs.columns}
-        extra: dict[str, None] = {}
-        for index, row in zip(self.indices, rows, strict=False):
-            if row.keys() <= names:
-                continue
-            here = [name for name in row if name not in names]
-            extra.update(dict.fromkeys(here))
-            if self.options.strict:
-                for name in here:
-                    self.fault(index, "the model has no such column, and 'strict' is set", column=name)
-        self.encoded.ignored = list(extra)
+        for index, row in zip(self.indices, rows, strict=True):
+            if not row.keys() <= names:
+                self.encoded.extra[index] = [name for name in row if name not in names]
+        self._refuse_extra(self.encoded.extra)
+        self.encoded.ignored = list(dict.fromkeys(name for extra in self.encoded.extra.values() for name in extra))
+
+    def note_extra_names(self, names: Sequence[str]) -> None:
+        """Note what all arrays have beyond the model's columns."""
+        known = {column.name for column in self.inputs.columns}
+        self.encoded.ignored = [name for name in names if name not in known]
+        if self.encoded.ignored:
+            self._refuse_extra(dict.fromkeys(self.indices, self.encoded.ignored))
+
+    def _refuse_extra(self, extra: dict[int, list[str]]) -> None:
+        if self.options.strict:
+            for row, names in extra.items():
+                for name in names:
+                    self.fault(row, "the model has no such column, and 'strict' is set", column=name)
 
     def fill(self, position: int, column: Column, cells: list[Any]) -> None:
         """Encode the cells of one column, one to each of ``indices``."""
@@ -180,14 +200,17 @@ class _Encoder:
     def _note_absent(self, cells: list[Any], column: Column) -> list[Any]:
         """The cells, absent ones made missing after saying so."""
         self.encoded.absent.append(column.name)
-        if all(cell is _ABSENT for cell in cells):
+        lacking = [row for row, cell in zip(self.indices, cells, strict=True) if cell is _ABSENT]
+        if len(lacking) == len(cells):
             self.encoded.absent_everywhere.add(column.name)
+        else:
+            for row in lacking:
+                self.encoded.lacking.setdefault(row, []).append(column.name)
         reason = self._absent_reason()
         if reason is None:
             return [None if cell is _ABSENT else cell for cell in cells]
-        for row, cell in zip(self.indices, cells, strict=True):
-            if cell is _ABSENT:
-                self.fault(row, reason, column=column.name, allowed=_allowed(column))
+        for row in lacking:
+            self.fault(row, reason, column=column.name, allowed=_allowed(column))
         return [_SPOILT if cell is _ABSENT else cell for cell in cells]
 
     def _absent_reason(self) -> str | None:
@@ -254,12 +277,14 @@ def _allowed(column: Column) -> Any:
 
 
 def missing_columns(encoded: Encoded, columns: Sequence[Column]) -> dict[int, list[str]]:
-    """By row, the columns without a value, but for those that no row has and unseen ones: they are named elsewhere."""
+    """By row, the columns that were sent without a value; absent and unseen ones are named elsewhere."""
     unseen = {(row, name) for row, found in encoded.unseen.items() for name, _ in found}
     noted: dict[int, list[str]] = {}
     rows, positions = np.nonzero(np.isnan(encoded.values))
     for row, position in zip(rows.tolist(), positions.tolist(), strict=True):
         name = columns[position].name
-        if name not in encoded.absent_everywhere and (row, name) not in unseen:
+        if name in encoded.absent_everywhere or (row, name) in unseen or name in encoded.lacking.get(row, ()):
+            continue
+        if row not in encoded.faults:
             noted.setdefault(row, []).append(name)
     return noted

@@ -10,19 +10,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from learners.base import Classifier, Learner
 from learners.explanation import Explanation
 from learners.table import Table
+from learners.trees.nodes import Nodes
 from learners.types import FloatArray, Scalar
+from service.operations.codec import RowCodec, to_matrix
+from service.operations.json_text import encode_json
 from service.operations.rows import Inputs
+from service.operations.served_tree import MAX_NODES, Descent, Reasons
 
 #: Distinct answers that are kept as fragments; past it the memory starts anew.
 _MAX_FRAGMENTS = 20_000
-
-encode_json = msgspec.json.Encoder().encode
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,14 @@ class ServedModel:
         self.identity = Identity(identity.workspace, identity.name, identity.version, identity.task, labels)
         #: The answer's JSON up to, without, its list of predictions.
         self.head = encode_json(self.identity.to_json())[:-1]
+        self.codec = RowCodec(self.inputs)
         self._fragments: dict[bytes, bytes] = {}
+        self._of_leaf: dict[int, bytes] = {}
+        self._reasons = Reasons(learner.columns_)
+        nodes = getattr(learner, "tree_", None)
+        self._descent = Descent(nodes) if isinstance(nodes, Nodes) and nodes.n_nodes <= MAX_NODES else None
+        self._one_head = self.head + b',"predictions":[{"row":0,'
+        self._one_tail = b'}],"summary":{"rows":1,"failed":0}}'
 
     def answers(self, values: FloatArray) -> list[bytes]:
         """The members of each row's answer as JSON without braces.
@@ -80,6 +88,27 @@ class ServedModel:
             self._remember(keys[row], numbers[row].tolist()) if fragment is None else fragment
             for row, fragment in enumerate(fragments)
         ]
+
+    def answer_one(self, cells: Sequence[float], *, explain: bool) -> bytes | None:
+        """The whole JSON answer of one row whose way through the tree is plain; None where it is not."""
+        if self._descent is None:
+            return None
+        leaf = self._descent.leaf(cells)
+        if leaf < 0:
+            return None
+        fragment = self._of_leaf.get(leaf)
+        if fragment is None:
+            fragment = self._learn_leaf(leaf, cells)
+        if not explain:
+            return b"".join((self._one_head, fragment, self._one_tail))
+        reason = self._reasons.get(leaf, cells)
+        if reason is None:
+            reason = self._reasons.learn(leaf, cells, self.explanations(to_matrix([cells]))[0])
+        return b"".join((self._one_head, fragment, b',"explanation":', reason, self._one_tail))
+
+    def _learn_leaf(self, leaf: int, cells: Sequence[float]) -> bytes:
+        fragment = self._of_leaf[leaf] = self.answers(to_matrix([cells]))[0]
+        return fragment
 
     def explanations(self, values: FloatArray) -> list[Explanation]:
         """The reason of each row's answer."""

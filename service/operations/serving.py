@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from learners.catalog import load_model
-
 from learners.persist import load_file
 from service import registry
 from service.errors import NotFound, ServiceError

@@ -1,0 +1,142 @@
+"""One prediction request from body to body: what the route and the fast door both call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from service import strict_json
+from service.errors import Fault, NotAcceptable, UnsupportedMediaType
+from service.operations.codec import LARGE, to_matrix
+from service.operations.predict import Bounds, Describe, Form, answer_json, check_count, read_body
+from service.operations.row_formats import read_rows, write_lines
+from service.operations.rows import Encoded, Options
+from service.operations.served import ServedModel
+
+Format = Literal["json", "csv", "tsv", "ndjson"]
+
+MEDIA_TYPES: dict[Format, str] = {
+    "json": "application/json",
+    "csv": "text/csv",
+    "tsv": "text/tab-separated-values",
+    "ndjson": "application/x-ndjson",
+}
+_FORMATS: dict[str, Format] = {media_type: name for name, media_type in MEDIA_TYPES.items()} | {
+    "application/jsonl": "ndjson",
+    "application/ndjson": "ndjson",
+}
+#: Bodies from this size on are answered in a thread, so that others need not wait.
+IN_THREAD = 64_000
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer: all of it, or its pieces as they are made."""
+
+    media_type: str
+    body: bytes | Iterator[bytes]
+
+
+@dataclass(frozen=True)
+class Call:
+    """What is asked, apart from the rows.
+
+    Attributes:
+        sent, wanted: formats of the body and of the answer.
+        options: what holds where a JSON body says nothing.
+        form: which list the answer holds.
+    """
+
+    sent: Format = "json"
+    wanted: Format = "json"
+    options: Options = field(default_factory=Options)
+    form: Form = "predictions"
+
+
+def format_of(content_type: str | None) -> Format:
+    """The format that a ``Content-Type`` names.
+
+    Raises:
+        UnsupportedMediaType: another, or none.
+    """
+    media_type = _media_type(content_type or "")
+    found = _FORMATS.get(media_type)
+    if found is None:
+        raise UnsupportedMediaType(
+            f"Rows are sent as {', '.join(MEDIA_TYPES.values())}, not as {strict_json.quoted(media_type or 'nothing')}",
+            [Fault("Content-Type not supported", parameter="Content-Type", allowed=list(MEDIA_TYPES.values()))],
+        )
+    return found
+
+
+def format_wanted(accept: str | None, sent: Format) -> Format:
+    """The first format that an ``Accept`` header names; that of the body where any will do.
+
+    Raises:
+        NotAcceptable: it names others only.
+    """
+    named = [_media_type(part) for part in (accept or "*/*").split(",")]
+    for media_type in named:
+        if media_type in _FORMATS:
+            return _FORMATS[media_type]
+    for media_type in named:
+        if media_type in ("*/*", ""):
+            return sent
+        if media_type in ("application/*", "text/*"):
+            return "json" if media_type == "application/*" else "csv"
+    raise NotAcceptable(
+        f"Answers are given as {', '.join(MEDIA_TYPES.values())}",
+        [Fault("Accept names none of them", parameter="Accept", allowed=list(MEDIA_TYPES.values()))],
+    )
+
+
+def _media_type(header: str) -> str:
+    return header.partition(";")[0].strip().lower()
+
+
+def answer(model: ServedModel, body: bytes, call: Call, bounds: Bounds, describe: Describe) -> Reply:
+    """Answer one request.
+
+    Raises:
+        BadRequest, Invalid, TooLarge: see :mod:`service.operations.predict`.
+    """
+    media_type = MEDIA_TYPES[call.wanted]
+    if call.sent == "json":
+        encoded, options = _read_json(model, body, call, bounds)
+        if call.wanted == "json":
+            return Reply(media_type, answer_json(model, encoded, options, describe, call.form))
+        batches = iter((encoded,))
+    else:
+        options = call.options
+        rows = read_rows(body, call.sent, bounds)
+        if call.wanted == "json":
+            return Reply(media_type, answer_json(model, rows.encode_all(model, options), options, describe, call.form))
+        batches = rows.batches(model, options)
+    return Reply(media_type, write_lines(model, batches, options, describe, call.wanted, call.form))
+
+
+def _read_json(model: ServedModel, body: bytes, call: Call, bounds: Bounds) -> tuple[Encoded, Options]:
+    if len(body) >= LARGE:
+        encoded = model.codec.read_large(body)
+        if encoded is not None:
+            check_count(encoded.n_rows, bounds)
+            if call.options.missing == "fractional":
+                return encoded, call.options
+    return read_body(body, model, call.options, bounds)
+
+
+def answer_fast(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> bytes | None:
+    """The answer of a small JSON request of named rows without query, or None where that is not simple."""
+    read = model.codec.read_small(body)
+    if read is None:
+        return None
+    rows, explain, complete = read
+    if not 0 < len(rows) <= bounds.rows:
+        return None
+    if complete and len(rows) == 1:
+        answered = model.answer_one(rows[0], explain=explain)
+        if answered is not None:
+            return answered
+    encoded = Encoded(to_matrix(rows))
+    return answer_json(model, encoded, Options(explain=explain), describe)

@@ -1,0 +1,210 @@
+"""Prediction rows and answers as CSV and as newline-delimited JSON.
+
+The same values are encoded by the same code as those of a JSON request (:mod:`service.operations.rows`);
+only the outermost form differs. Answers are made a batch at a time while they are being sent.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Literal
+
+import msgspec
+
+from service import strict_json
+from service.errors import BadRequest, Fault, Invalid, ServiceError
+from service.operations.json_text import encode_json
+from service.operations.predict import Bounds, Describe, Form, answer_rows, check_count, check_names
+from service.operations.rows import Encoded, Options, encode_matrix, encode_records
+from service.operations.served import ServedModel
+
+TextFormat = Literal["csv", "tsv", "ndjson"]
+
+#: Rows that are answered at a time.
+BATCH = 2000
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+@dataclass(frozen=True)
+class TextRows:
+    """Rows of a text body, not yet encoded.
+
+    Attributes:
+        names: the header of CSV, None for objects.
+        rows: arrays of texts, or objects; what could not be read is a :class:`Fault`.
+    """
+
+    names: list[str] | None
+    rows: Iterator[Any]
+
+    def batches(self, model: ServedModel, options: Options, size: int = BATCH) -> Iterator[Encoded]:
+        """The rows encoded, some at a time."""
+        while batch := list(islice(self.rows, size)):
+            yield self._encode(batch, model, options)
+
+    def encode_all(self, model: ServedModel, options: Options) -> Encoded:
+        """All rows encoded at once."""
+        return self._encode(list(self.rows), model, options)
+
+    def _encode(self, batch: list[Any], model: ServedModel, options: Options) -> Encoded:
+        unread = {row: fault for row, fault in enumerate(batch) if isinstance(fault, Fault)}
+        if self.names is None:
+            encoded = encode_records(batch, model.inputs, options)
+        else:
+            encoded = encode_matrix(self.names, batch, model.inputs, options, from_text=True)
+        for row, fault in unread.items():
+            encoded.faults[row] = [fault]
+        return encoded
+
+
+def read_rows(body: bytes, text_format: TextFormat, bounds: Bounds) -> TextRows:
+    """Look at a text body: its header, and whether it has too many rows.
+
+    Raises:
+        BadRequest: not UTF-8. Invalid: no header, or one that names a column twice. TooLarge: too many rows.
+    """
+    if text_format == "ndjson":
+        lines = [line for line in body.split(b"\n") if line.strip()]
+        check_count(len(lines), bounds)
+        return TextRows(None, (_read_object(line, bounds) for line in lines))
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadRequest(f"The body is not UTF-8: {error.reason} at byte {error.start}") from None
+    if text.count("\n") + text.count("\r") > bounds.rows:
+        check_count(sum(1 for _ in _read_csv(text, text_format)) - 1, bounds)
+    rows = _read_csv(text, text_format)
+    names = next(rows, None)
+    if not isinstance(names, list):
+        raise Invalid("The body has no header line that names the columns", [Fault("no header", line=1)])
+    check_names(names)
+    return TextRows(names, rows)
+
+
+def _read_csv(text: str, text_format: str) -> Iterator[list[str] | Fault]:
+    """The records that are not blank; a fault, and no more, once the text cannot be read further."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_DELIMITERS[text_format], strict=True)
+    try:
+        for record in reader:
+            if record:
+                yield record
+    except csv.Error as error:
+        yield Fault(f"the text cannot be read from here on: {error}", line=reader.line_num)
+
+
+def _read_object(line: bytes, bounds: Bounds) -> Any:
+    try:
+        return strict_json.decode(line, bounds.depth)
+    except ServiceError as error:
+        return Fault(error.detail)
+
+
+def answer_lines(
+    model: ServedModel,
+    rows: TextRows,
+    options: Options,
+    describe: Describe,
+    text_format: TextFormat,
+    form: Form = "predictions",
+) -> Iterator[bytes]:
+    """The answer as lines, a batch of rows at a time."""
+    return write_lines(model, rows.batches(model, options), options, describe, text_format, form)
+
+
+def write_lines(
+    model: ServedModel,
+    batches: Iterator[Encoded],
+    options: Options,
+    describe: Describe,
+    text_format: TextFormat,
+    form: Form = "predictions",
+) -> Iterator[bytes]:
+    """The answers of encoded rows as lines. CSV begins with a header."""
+    writer = _NdjsonWriter(model) if text_format == "ndjson" else _CsvWriter(model, _DELIMITERS[text_format], form)
+    yield writer.header(explained=options.explain or form == "explanations")
+    first = 0
+    for encoded in batches:
+        members = answer_rows(model, encoded, options, _numbered_from(first, describe), form)
+        yield b"".join(writer.line(first + row, part, encoded.notes(row)) for row, part in enumerate(members))
+        first += encoded.n_rows
+
+
+def _numbered_from(first: int, describe: Describe) -> Describe:
+    """Faults know their place in the batch; the caller counts from the beginning."""
+    return lambda fault: describe(fault if fault.row is None else replace(fault, row=fault.row + first))
+
+
+class _NdjsonWriter:
+    """One object a row; each names the version, since no line stands round them that could."""
+
+    def __init__(self, model: ServedModel) -> None:
+        self.version = b',"model":%b,"version":%d' % (encode_json(model.identity.name), model.identity.version)
+
+    def header(self, *, explained: bool) -> bytes:
+        return b""
+
+    def line(self, row: int, members: bytes, notes: dict[str, list[str]]) -> bytes:
+        noted = b"," + encode_json(notes)[1:-1] if notes else b""
+        return b'{"row":%d,%b%b%b}\n' % (row, members, self.version, noted)
+
+
+class _CsvWriter:
+    """One record a row: the answer, its probabilities, the version, and what there is to say."""
+
+    def __init__(self, model: ServedModel, delimiter: str, form: Form) -> None:
+        self.model = model
+        self.delimiter = delimiter
+        self.form = form
+        self.explained = False
+        self.classes = [_csv_text(label) for label in model.identity.classes]
+        self.answer = "label" if model.identity.task == "classification" else "value"
+
+    def header(self, *, explained: bool) -> bytes:
+        self.explained = explained
+        names = ["row", self.answer, *(f"probability_{label}" for label in self.classes), "model", "version"]
+        return self._record([*names, "warnings", "error", *(["explanation"] if explained else [])])
+
+    def line(self, row: int, members: bytes, notes: dict[str, list[str]]) -> bytes:
+        answer = msgspec.json.decode(b"{" + members + b"}")
+        identity = [self.model.identity.name, self.model.identity.version]
+        blank = [""] * len(self.classes)
+        reason = [_reason_text(answer.get("explanation", answer))] if self.explained else []
+        if "error" in answer:
+            faults = "; ".join(_fault_text(fault) for fault in answer["error"]["errors"])
+            return self._record([row, "", *blank, *identity, "", faults, *([""] if self.explained else [])])
+        said = [_warning_text(warning) for warning in answer.get("warnings", ())]
+        said += [f"{name.replace('_', ' ')}: {', '.join(columns)}" for name, columns in notes.items()]
+        shares = [_csv_text(share) for share in answer.get("probabilities", ())]
+        return self._record([row, _csv_text(answer[self.answer]), *shares, *identity, "; ".join(said), "", *reason])
+
+    def _record(self, cells: Sequence[Any]) -> bytes:
+        buffer = io.StringIO(newline="")
+        csv.writer(buffer, delimiter=self.delimiter, lineterminator="\n").writerow(cells)
+        return buffer.getvalue().encode()
+
+
+def _csv_text(value: Any) -> str:
+    return value if isinstance(value, str) else encode_json(value).decode()
+
+
+def _fault_text(fault: dict[str, Any]) -> str:
+    return f"{fault['column']}: {fault['message']}" if "column" in fault else str(fault["message"])
+
+
+def _warning_text(warning: dict[str, Any]) -> str:
+    if warning["kind"] == "unseen":
+        return f"unseen: {warning['column']}"
+    return f"missing: {', '.join(warning['columns'])}"
+
+
+def _reason_text(reason: dict[str, Any]) -> str:
+    """Each branch's tests joined by "and", the branches by "or" with their weights."""
+    branches = []
+    for branch in reason.get("branches", ()):
+        tests = " and ".join(step["condition"]["text"] for step in branch["steps"]) or "always"
+        branches.append(tests if branch["weight"] == 1 else f"{tests} (weight {branch['weight']:.6g})")
+    return " or ".join(branches)
