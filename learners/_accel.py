@@ -34,6 +34,16 @@ def kernel(function: Kernel) -> Kernel:
     return cast("Kernel", _Deferred(cast("FunctionType", function)))
 
 
+def inner_kernel(function: Kernel) -> Kernel:
+    """Compile a function that only other kernels call: without the entry from Python, in half the time.
+
+    It cannot be called from Python; test the plain function, :func:`interpreted`.
+    """
+    if INTERPRETED:
+        return function
+    return cast("Kernel", _Deferred(cast("FunctionType", function), is_inner=True))
+
+
 def interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
     """The plain Python function beneath a kernel."""
     plain: Callable[..., Any] = getattr(function, "py_func", function)
@@ -43,12 +53,15 @@ def interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
 class _Deferred:
     """Stands for a kernel until it is called; ``py_func`` is the function as written."""
 
-    def __init__(self, function: FunctionType) -> None:
+    def __init__(self, function: FunctionType, *, is_inner: bool = False) -> None:
         self.py_func = function
+        self._is_inner = is_inner
         self._compiled: Callable[..., Any] | None = None
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
+        if self._is_inner:
+            raise TypeError(f"{self.py_func.__name__} is called by kernels only")
         compiled = self._compiled
         if compiled is None:
             compiled = self.dispatcher()
@@ -61,7 +74,8 @@ class _Deferred:
                 import numba
 
                 _resolve(self.py_func)
-                self._compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(self.py_func)
+                inner = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True} if self._is_inner else {}
+                self._compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **inner)(self.py_func)
                 if self.py_func.__globals__.get(self.py_func.__name__) is self:
                     self.py_func.__globals__[self.py_func.__name__] = self._compiled
             return self._compiled
