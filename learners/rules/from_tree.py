@@ -10,8 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from learners.base import Learner
 from learners.errors import LearnerError
@@ -44,8 +43,7 @@ def rules_of_nodes(nodes: Nodes, columns: Sequence[Column], target: Column) -> R
     return RuleSet(tuple(columns), target, classes, tuple(walk.rules()))
 
 
-@dataclass(frozen=True)
-class _Asked:
+class _Asked(NamedTuple):
     """What the path so far asks of one column.
 
     ``included`` is the set of codes that are left, or ``None`` while all are left but the excluded
@@ -60,6 +58,7 @@ class _Asked:
 
 
 _NOTHING = _Asked(*UNBOUNDED, included=None, missing=1.0, unseen=1.0)
+_NONE: set[int] = set()
 
 
 class _Walk:
@@ -71,7 +70,22 @@ class _Walk:
     """
 
     def __init__(self, nodes: Nodes, columns: tuple[Column, ...], classes: tuple[Scalar, ...] | None) -> None:
-        self.arrays = {name: array.tolist() for name, array in nodes.to_arrays().items()}
+        self.test: list[int] = nodes.test.tolist()
+        self.feature: list[int] = nodes.feature.tolist()
+        self.threshold: list[float] = nodes.threshold.tolist()
+        self.first_child: list[int] = nodes.first_child.tolist()
+        self.n_children: list[int] = nodes.n_children.tolist()
+        self.parent: list[int] = nodes.parent.tolist()
+        self.missing_branch: list[int] = nodes.missing_branch.tolist()
+        self.other_branch: list[int] = nodes.other_branch.tolist()
+        self.fraction: list[float] = nodes.fraction.tolist()
+        self.level_start: list[int] = nodes.level_start.tolist()
+        self.level_count: list[int] = nodes.level_count.tolist()
+        self.level_codes: list[int] = nodes.level_codes.tolist()
+        self.level_branch: list[int] = nodes.level_branch.tolist()
+        self.rows_of: list[int] = nodes.rows.tolist()
+        self.weight: list[float] = nodes.weight.tolist()
+        self.value = nodes.value
         self.columns = columns
         self.classes = classes
         self.asked: dict[int, _Asked] = {}
@@ -86,15 +100,15 @@ class _Walk:
             if back is not None:
                 self._put_back(node, *back)
                 continue
-            parent = self.arrays["parent"][node]
+            parent = self.parent[node]
             if parent >= 0:
-                feature = self.arrays["feature"][parent]
+                feature = self.feature[parent]
                 stack.append((feature, self._ask(parent, node, feature)))
-            if self.arrays["test"][node] == LEAF:
+            if self.test[node] == LEAF:
                 found.append(self._rule(node))
                 continue
-            first = self.arrays["first_child"][node]
-            children = range(first, first + self.arrays["n_children"][node])
+            first = self.first_child[node]
+            children = range(first, first + self.n_children[node])
             stack.extend((child, None) for child in reversed(children))
         return found
 
@@ -102,43 +116,41 @@ class _Walk:
         """Merge the test that leads to a child into its column; returns what puts it back."""
         before = self.asked.get(feature)
         self.made.pop(feature, None)
-        branch = child - self.arrays["first_child"][node]
-        now = self._shared(before or _NOTHING, node, child, branch)
-        added: set[int] = set()
-        if self.arrays["test"][node] == THRESHOLD:
-            threshold = self.arrays["threshold"][node]
+        low, high, included, missing, unseen = before or _NOTHING
+        branch = child - self.first_child[node]
+        followed = self.missing_branch[node]
+        share = self.fraction[child] if followed < 0 else float(followed == branch)
+        missing *= share
+        added = _NONE
+        if self.test[node] == THRESHOLD:
+            unseen *= share
             if branch == 0:
-                now = replace(now, high=min(now.high, threshold))
+                high = min(high, self.threshold[node])
             else:
-                now = replace(now, low=max(now.low, threshold))
+                low = max(low, self.threshold[node])
         else:
-            now, added = self._ask_levels(now, node, branch, feature)
-        self.asked[feature] = now
+            other = self.other_branch[node]
+            unseen *= share if other < 0 else float(other == branch)
+            included, added = self._ask_levels(included, node, branch, feature)
+        self.asked[feature] = _Asked(low, high, included, missing, unseen)
         return before, added
 
-    def _shared(self, asked: _Asked, node: int, child: int, branch: int) -> _Asked:
-        """What the rule's share becomes for rows whose value this test does not know."""
-        followed = self.arrays["missing_branch"][node]
-        share = self.arrays["fraction"][child] if followed < 0 else float(followed == branch)
-        other = self.arrays["other_branch"][node]
-        unseen = share if other < 0 or self.arrays["test"][node] == THRESHOLD else float(other == branch)
-        return replace(asked, missing=asked.missing * share, unseen=asked.unseen * unseen)
-
-    def _ask_levels(self, asked: _Asked, node: int, branch: int, feature: int) -> tuple[_Asked, set[int]]:
-        start = self.arrays["level_start"][node]
-        span = slice(start, start + self.arrays["level_count"][node])
-        pairs = zip(self.arrays["level_codes"][span], self.arrays["level_branch"][span], strict=True)
+    def _ask_levels(
+        self, included: frozenset[int] | None, node: int, branch: int, feature: int
+    ) -> tuple[frozenset[int] | None, set[int]]:
+        start = self.level_start[node]
+        span = slice(start, start + self.level_count[node])
+        pairs = zip(self.level_codes[span], self.level_branch[span], strict=True)
         excluded = self.excluded.setdefault(feature, set())
-        if branch != self.arrays["other_branch"][node]:
+        if branch != self.other_branch[node]:
             taken = frozenset(code for code, its in pairs if its == branch)
-            left = taken - excluded if asked.included is None else taken & asked.included
-            return replace(asked, included=left), set()
+            return taken - excluded if included is None else taken & included, _NONE
         barred = {code for code, its in pairs if its != branch}
-        if asked.included is not None:
-            return replace(asked, included=asked.included - barred), set()
+        if included is not None:
+            return included - barred, _NONE
         added = barred - excluded
         excluded |= added
-        return asked, added
+        return None, added
 
     def _put_back(self, feature: int, before: _Asked | None, added: set[int]) -> None:
         self.made.pop(feature, None)
@@ -158,7 +170,7 @@ class _Walk:
 
     def _rule(self, leaf: int) -> Rule:
         pairs = self._conditions()
-        value = self.arrays["value"][leaf]
+        value = self.value[leaf].tolist()
         distribution = deviation = confidence = None
         answer: Scalar
         if self.classes is None:
@@ -177,8 +189,8 @@ class _Walk:
             distribution=distribution,
             confidence=confidence,
             deviation=deviation,
-            rows=self.arrays["rows"][leaf],
-            weight=self.arrays["weight"][leaf],
+            rows=self.rows_of[leaf],
+            weight=self.weight[leaf],
         )
 
 

@@ -1,0 +1,74 @@
+"""Rule sets as text, Markdown and JSON; for SQL see :mod:`learners.rules.sql`.
+
+Numbers are written in the shortest form that reads back to the same double. Where a rule also
+answers for a share of the rows whose value is missing, the share stands beside the condition.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from learners.explanation import name_text, scalar_text
+from learners.rules.rule import Rule, RuleCondition, RuleSet
+from learners.table import number_text
+
+
+def to_json(rules: RuleSet) -> dict[str, Any]:
+    """A JSON object: columns, target, classes and every rule with its exact numbers."""
+    return rules.to_json()
+
+
+def to_text(rules: RuleSet) -> str:
+    """One line a rule: ``IF ... AND ... THEN answer  [share of the class; rows]``."""
+    target = name_text(rules.target.name)
+    lines = []
+    for rule in rules.rules:
+        tests = " AND ".join(_condition_text(condition) for condition in rule.conditions)
+        lead = f"IF {tests} THEN " if tests else "ALWAYS "
+        lines.append(f"{lead}{target} = {scalar_text(rule.answer)}  [{_support(rule)}]")
+    return "\n".join(lines) + "\n"
+
+
+def to_markdown(rules: RuleSet) -> str:
+    """A table with one line a rule, for documents; any level or column name survives in it."""
+    head = ["#", "If", f"Then {name_text(rules.target.name)}", "Share" if rules.classes else "Deviation", "Rows", "Id"]
+    lines = [_markdown_row(head), "|---:|:---|:---|---:|---:|:---|"]
+    for number, rule in enumerate(rules.rules, start=1):
+        tests = " and ".join(_condition_text(condition) for condition in rule.conditions) or "always"
+        spread = rule.confidence if rule.confidence is not None else rule.deviation
+        cells = [str(number), tests, scalar_text(rule.answer), f"{spread:.4g}", f"{rule.weight:.6g}", rule.id]
+        lines.append(_markdown_row(cells))
+    return "\n".join(lines) + "\n"
+
+
+def _condition_text(condition: RuleCondition) -> str:
+    text = condition.condition.text()
+    return text if condition.missing == 0 else f"{text} (missing: {number_text(condition.missing)})"
+
+
+def _support(rule: Rule) -> str:
+    rows = f"{rule.weight:.6g} rows" if rule.weight != 1 else "1 row"
+    if rule.confidence is not None:
+        return f"share {rule.confidence:.4g}; {rows}"
+    return f"deviation {rule.deviation:.4g}; {rows}"
+
+
+def _markdown_row(cells: list[str]) -> str:
+    return "| " + " | ".join(_markdown_cell(cell) for cell in cells) + " |"
+
+
+def _markdown_cell(text: str) -> str:
+    """Escape what Markdown, or HTML inside it, would read as markup.
+
+    Names with any sign but a word's are in JSON's quotes already, so line breaks are ``\\n`` there.
+    """
+    return "".join("\\" + sign if sign in _MARKUP else sign for sign in text)
+
+
+_MARKUP = frozenset("\\`*_{}[]<>()#+!|~&$")
+
+
+def to_json_text(rules: RuleSet) -> str:
+    """:func:`to_json` as one text."""
+    return json.dumps(to_json(rules), allow_nan=False, ensure_ascii=False, indent=2)

@@ -1,0 +1,166 @@
+"""Rule sets as SQL that SQLite and PostgreSQL run alike.
+
+Two forms. :func:`case_expression` is one ``CASE`` over the rules: exact for every row in which
+all values tested on its path are known; a row that no rule covers alone gives ``NULL``.
+:func:`select_statement` covers every row as the tree does: a missing value (``NULL``) or an unseen
+level shares the row among the rules, and the answer is the weighted mean.
+
+The source must have the model's columns under their own names: numeric ones as numbers, level
+columns as text, or as numbers or booleans where the levels are those. Sums and conjunctions are
+written as balanced trees, because databases bound the depth of an expression.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from learners.rules.rule import RuleCondition, RuleSet
+from learners.rules.sql_literals import identifier, number_literal, scalar_literal
+from learners.table import Column, canonical_text
+
+#: PostgreSQL cuts names after so many bytes.
+_NAME_BYTES = 63
+#: Longer chains of one operator are written as balanced trees.
+_CHAIN = 50
+
+
+def case_expression(rules: RuleSet, answer: Literal["label", "leaf"] = "label") -> str:
+    """One ``CASE`` over all rules, to be put in a ``SELECT``.
+
+    Args:
+        rules: any rule set.
+        answer: ``label`` gives the class label or mean, ``leaf`` the node id of the leaf.
+
+    Returns:
+        An expression that is ``NULL`` for a row that several rules share, since a value that
+        decides is missing or unseen; :func:`select_statement` answers those too.
+    """
+    lines = ["CASE"]
+    for rule in rules.rules:
+        tests = [_covers(rules.columns[one.feature], one) for one in rule.conditions]
+        result = str(rule.leaf) if answer == "leaf" else scalar_literal(rule.answer)
+        lines.append(f"  WHEN {_chain(tests, 'AND') if tests else '1 = 1'} THEN {result}")
+    return "\n".join([*lines, "END"])
+
+
+def select_statement(rules: RuleSet, source: str) -> str:
+    """A ``SELECT`` of a table's columns and of the tree's answer for every row.
+
+    The answer is the column ``prediction``; for classes there is a column ``proba_<class>`` each,
+    and of equally likely classes the first is the prediction. A name that is taken already, or too
+    long, is replaced by one that is not (``proba_1``, ``prediction_``).
+    """
+    shares = [[_share(rules.columns[one.feature], one) for one in rule.conditions] for rule in rules.rules]
+    taken = {column.name for column in rules.columns}
+    prediction = identifier(_free_name("prediction", taken))
+    if rules.classes is None:
+        mean = _weighted(shares, [float(rule.answer) for rule in rules.rules])
+        return f"SELECT source.*,\n{mean} AS {prediction}\nFROM {identifier(source)} AS source"
+    names = [identifier(name) for name in _probability_names(rules, taken)]
+    distributions = np.array([rule.distribution for rule in rules.rules])
+    inner = ",\n".join(
+        f"{_weighted(shares, distributions[:, index].tolist())} AS {name}" for index, name in enumerate(names)
+    )
+    return (
+        f"SELECT rated.*,\n{_likeliest(rules, names)} AS {prediction}\n"
+        f"FROM (\nSELECT source.*,\n{inner}\nFROM {identifier(source)} AS source\n) AS rated"
+    )
+
+
+def _covers(column: Column, condition: RuleCondition) -> str:
+    """Whether the rule answers for the whole row as far as this column goes."""
+    name = identifier(column.name)
+    tests = [_holds(column, condition)]
+    if condition.missing == 1:
+        tests.append(f"{name} IS NULL")
+    if condition.unseen == 1 and not condition.negated and column.levels:
+        tests.append(f"{name} NOT IN ({_labels(column, range(len(column.levels)))})")
+    return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
+
+
+def _share(column: Column, condition: RuleCondition) -> str:
+    """The share of the row for which the rule answers as far as this column goes."""
+    name = identifier(column.name)
+    cases = []
+    if condition.missing > 0:
+        cases.append(f"WHEN {name} IS NULL THEN {number_literal(condition.missing)}")
+    if column.levels and condition.unseen != float(condition.negated):
+        known = _labels(column, range(len(column.levels)))
+        cases.append(f"WHEN {name} NOT IN ({known}) THEN {number_literal(condition.unseen)}")
+    return f"CASE {' '.join([*cases, f'WHEN {_holds(column, condition)} THEN 1'])} ELSE 0 END"
+
+
+def _holds(column: Column, condition: RuleCondition) -> str:
+    """Whether a known value satisfies the condition; not true where the value is missing."""
+    name = identifier(column.name)
+    if column.is_numeric:
+        low, high = (number_literal(bound) if np.isfinite(bound) else "" for bound in (condition.low, condition.high))
+        tests = [f"{name} > {low}"] if low else []
+        return " AND ".join(tests + ([f"{name} <= {high}"] if high else []))
+    codes = condition.codes
+    if codes is None:
+        codes = tuple(code for code in range(len(column.levels)) if condition.low < code <= condition.high)
+    if not codes:
+        return f"{name} IS NOT NULL" if condition.negated else "1 = 0"
+    return f"{name} {'NOT IN' if condition.negated else 'IN'} ({_labels(column, codes)})"
+
+
+def _labels(column: Column, codes: Sequence[int]) -> str:
+    return ", ".join(scalar_literal(column.labels[code]) for code in codes)
+
+
+def _weighted(shares: Sequence[Sequence[str]], answers: Sequence[float]) -> str:
+    """The sum over the rules of share times answer."""
+    terms = [
+        _chain([*own, number_literal(answer)], "*") for own, answer in zip(shares, answers, strict=True) if answer != 0
+    ]
+    return _balanced(terms or [number_literal(0.0)], " +\n")
+
+
+def _likeliest(rules: RuleSet, names: Sequence[str]) -> str:
+    """The label of the largest probability, the first of equal ones."""
+    labels = [scalar_literal(label) for label in rules.classes or ()]
+    cases = [
+        f"WHEN {_chain([f'{name} >= {rival}' for rival in names[index + 1 :]], 'AND')} THEN {labels[index]}"
+        for index, name in enumerate(names[:-1])
+    ]
+    return f"CASE {' '.join(cases)} ELSE {labels[-1]} END" if cases else labels[0]
+
+
+def _probability_names(rules: RuleSet, taken: set[str]) -> list[str]:
+    wanted = [f"proba_{canonical_text(label)}" for label in rules.classes or ()]
+    short = Counter(_cut(name) for name in wanted)
+    names = []
+    for number, name in enumerate(wanted, start=1):
+        usable = _cut(name) == name and short[name] == 1
+        names.append(_free_name(name if usable else f"proba_{number}", taken))
+    return names
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """The name, lengthened until it is not taken; databases do not tell capitals apart everywhere."""
+    lower = {_cut(one).lower() for one in taken}
+    while name.lower() in lower:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _cut(name: str) -> str:
+    return name.encode()[:_NAME_BYTES].decode(errors="ignore")
+
+
+def _chain(terms: Sequence[str], operator: str) -> str:
+    joined = f" {operator} "
+    return joined.join(terms) if len(terms) <= _CHAIN else _balanced(terms, joined)
+
+
+def _balanced(terms: Sequence[str], operator: str) -> str:
+    if len(terms) <= 2:
+        return operator.join(terms)
+    middle = len(terms) // 2
+    return f"({_balanced(terms[:middle], operator)}){operator}({_balanced(terms[middle:], operator)})"
