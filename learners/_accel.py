@@ -74,7 +74,9 @@ class _Deferred:
                 import numba
 
                 _resolve(self.py_func)
-                inner = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True} if self._is_inner else {}
+                inner: dict[str, Any] = {}
+                if self._is_inner:
+                    inner = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
                 self._compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **inner)(self.py_func)
                 if self.py_func.__globals__.get(self.py_func.__name__) is self:
                     self.py_func.__globals__[self.py_func.__name__] = self._compiled
