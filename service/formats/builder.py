@@ -16,8 +16,9 @@ from learners.table import Column, Kind, parse_number
 from learners.types import FloatArray
 from service.errors import Fault, Invalid
 from service.formats.faults import Faults, cut, shown
-from service.formats.number_syntax import PLAIN, NumberSyntax, encoded, take_or_nan
+from service.formats.number_arrays import encoded, take_or_nan
 from service.formats.reading import Cells
+from service.formats.written_numbers import PLAIN, NumberSyntax
 
 #: The longest text that may be a level, in characters.
 MAX_TEXT = 32_768

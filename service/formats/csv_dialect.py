@@ -54,7 +54,7 @@ def read_dialect(file: TextFile, options: ReadOptions, delimiter: str | None) ->
         whole = len(head) < HEAD_BYTES
     text = codecs.getincrementaldecoder("utf-8")("strict").decode(head, final=whole)
     quote = options.quote if file.has_quotes else None
-    known = delimiter or _sniff(text, quote)
+    known = delimiter or sniff_delimiter(text, quote)
     sample = _sample(text, known, quote)
     if not sample:
         _refuse_head(text, known, quote)
@@ -83,7 +83,7 @@ def _refuse_head(text: str, delimiter: str, quote: str | None) -> None:
     raise Invalid("The file is empty: it has only blank lines", [Fault("empty file: nothing but blank lines")])
 
 
-def _sniff(text: str, quote: str | None) -> str:
+def sniff_delimiter(text: str, quote: str | None) -> str:
     """The delimiter for which most records have as many cells as the first; of equals the one with most cells."""
     best, best_score = _DELIMITERS[0], (0.0, 0)
     for candidate in _DELIMITERS:

@@ -12,11 +12,11 @@ from service.errors import Fault, Invalid, TooLarge
 from service.formats.csv_dialect import Dialect, read_dialect
 from service.formats.csv_lines import line_of_longest_record, lines_of_records
 from service.formats.faults import Faults
-from service.formats.number_syntax import NumberSyntax
 from service.formats.options import ReadOptions
 from service.formats.reading import Block, Reader
 from service.formats.text_bytes import checked_text
 from service.formats.text_cells import TextCells, token_array, without_tokens
+from service.formats.written_numbers import NumberSyntax
 
 _BLOCK_BYTES = 4 << 20
 #: No row may be longer; one that is, is mostly the rest of a file behind a quote that is never closed.

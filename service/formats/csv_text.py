@@ -72,3 +72,19 @@ def _newlines(text: str) -> int:
     if "\n" in text or "\r" in text:
         return len(re.findall(r"\r\n|\n|\r", text))
     return 0
+
+
+def rows(text: str, delimiter: str, quote: str | None) -> tuple[list[list[str | None]], list[int]]:
+    """All records of a text and the 1-based line on which each begins; much faster where no quote occurs.
+
+    Raises:
+        UnclosedQuote: a quoted cell does not end within the text.
+    """
+    if quote is not None and quote in text:
+        found = [(cells, line) for cells, line, _ in records(text, delimiter, quote)]
+        return [cells for cells, _ in found], [line for _, line in found]
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line]
+    cells = [[cell or None for cell in line.split(delimiter)] for _, line in numbered]
+    return cells, [number for number, _ in numbered]

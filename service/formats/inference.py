@@ -19,8 +19,8 @@ from learners.types import FloatArray
 from service.errors import Fault, Invalid
 from service.formats.builder import Clash, ColumnBuilder, are_number_levels, number_probe
 from service.formats.faults import Faults, cut, shown
-from service.formats.number_syntax import PLAIN, is_not_finite
 from service.formats.reading import BOOLEAN, CELL, NUMBER
+from service.formats.written_numbers import PLAIN, is_not_finite
 
 #: The spellings that make a column of a file without types boolean, as (false, true).
 _INFERRED_PAIRS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))

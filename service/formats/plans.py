@@ -8,9 +8,9 @@ from learners.table import Kind
 from service.errors import Fault, Invalid, TooLarge
 from service.formats.builder import Plan
 from service.formats.faults import Faults, cut, shown
-from service.formats.number_syntax import NumberSyntax
 from service.formats.options import EXCLUDED, ReadOptions
 from service.formats.reading import Declared
+from service.formats.written_numbers import NumberSyntax
 from service.settings import Limits
 
 
@@ -74,8 +74,8 @@ def check_options(names: Iterable[str], options: ReadOptions) -> None:
     kept = [name for name in known if options.kinds.get(name) != EXCLUDED]
     if len(kept) < 2:
         raise Invalid(
-            f"The table has {len(kept)} column{'s' if len(kept) != 1 else ''}; at least 2 are needed, something to learn "
-            "from and a target. If the cells are separated by another character, name it in the option 'delimiter'",
+            f"The table has {len(kept)} column{'s' if len(kept) != 1 else ''}; at least 2 are needed, something to "
+            "learn from and a target. If another character separates the cells, name it in the option 'delimiter'",
             [Fault("at least 2 columns are needed", allowed=2)],
         )
 

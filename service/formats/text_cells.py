@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from learners.types import FloatArray
-from service.formats.number_syntax import PLAIN, NumberSyntax, any_numbers, plain_numbers
+from service.formats.number_arrays import any_numbers, plain_numbers
 from service.formats.reading import CELL
+from service.formats.written_numbers import PLAIN, NumberSyntax
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,94 @@
+"""Prediction rows that come as CSV or NDJSON text, up to the point where they are values by column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from service import strict_json
+from service.errors import BadRequest, Fault, Invalid, ServiceError, UnsupportedMediaType
+from service.formats.csv_dialect import sniff_delimiter
+from service.formats.csv_text import UnclosedQuote, rows
+from service.formats.records import Encoded, RowEncoder
+
+
+@dataclass(frozen=True)
+class CsvRows:
+    """A CSV text: the header's names, the cells (None for an empty one), and the line of each row."""
+
+    names: list[str]
+    data: list[list[str | None]]
+    lines: list[int]
+
+
+def read_csv(body: bytes, delimiter: str | None = None, quote: str | None = '"') -> CsvRows:
+    """Split a CSV text with a header into cells; an empty cell is None, an empty text in quotes is ``""``.
+
+    Args:
+        body: UTF-8, with or without byte order mark.
+        delimiter: the character between cells, or None to tell it from the first rows.
+        quote: the character round cells, or None for none.
+
+    Raises:
+        UnsupportedMediaType: not UTF-8; names the byte.
+        BadRequest: a quote is never closed.
+        Invalid: a NUL character, or not even a header.
+    """
+    text = _text(body)
+    known = delimiter or sniff_delimiter(text[:100_000], quote)
+    try:
+        found, lines = rows(text, known, quote)
+    except UnclosedQuote as error:
+        raise BadRequest(
+            f"The CSV text cannot be read: {error}", [Fault("a quote is never closed", line=error.line)]
+        ) from None
+    if not found:
+        raise Invalid("The CSV text is empty: it has no header", [Fault("no header")])
+    return CsvRows([name or "" for name in found[0]], found[1:], lines[1:])
+
+
+def _text(body: bytes) -> str:
+    if b"\0" in body:
+        at = body.index(b"\0")
+        raise Invalid(
+            f"The text holds a NUL character at byte offset {at}",
+            [Fault(f"NUL character at byte offset {at}", line=1 + body.count(b"\n", 0, at))],
+        )
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        at = error.start + (3 if body.startswith(b"\xef\xbb\xbf") else 0)
+        raise UnsupportedMediaType(
+            f"The text is not UTF-8: byte 0x{body[at]:02x} at offset {at}",
+            [Fault(f"not UTF-8 at byte offset {at}", line=1 + body.count(b"\n", 0, at))],
+        ) from None
+
+
+def encode_csv(encoder: RowEncoder, body: bytes, delimiter: str | None = None, quote: str | None = '"') -> Encoded:
+    """The cells of a CSV text; a row with too few or too many cells is a bad row. Raises as :func:`read_csv`."""
+    table = read_csv(body, delimiter, quote)
+    return encoder.matrix(table.names, table.data, table.lines)
+
+
+def encode_ndjson(encoder: RowEncoder, body: bytes, max_depth: int) -> Encoded:
+    """The cells of newline-delimited JSON objects; a line that is none is a bad row.
+
+    Args:
+        encoder: of the model.
+        body: UTF-8 text; blank lines count for nothing.
+        max_depth: arrays and objects may be nested this deep.
+    """
+    values: list[Any] = []  # None for a broken line: it counts neither as absent nor as missing
+    broken: dict[int, Fault] = {}
+    for number, line in enumerate(body.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            values.append(strict_json.decode(line, max_depth))
+        except ServiceError as error:
+            broken[len(values)] = Fault(error.detail, row=len(values), line=number)
+            values.append(None)
+    encoded = encoder.objects(values)
+    for row, fault in broken.items():
+        encoded.faults[row] = [fault]
+    return encoded
