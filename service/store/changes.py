@@ -19,4 +19,4 @@ def bump(session: Session, topic: str) -> None:
 
 def counters(session: Session) -> dict[str, int]:
     """The counters of all topics that ever changed."""
-    return dict(session.execute(select(Change.topic, Change.counter)).tuples().all())
+    return dict(session.execute(select(Change.topic, Change.counter)).all())

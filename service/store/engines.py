@@ -12,12 +12,12 @@ import sqlite3
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import URL, Connection, CursorResult, Engine, Float, Result, create_engine, event, inspect, make_url
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 from sqlalchemy.sql.functions import FunctionElement
 
 from service.store.checked import dump_json
@@ -27,6 +27,9 @@ from service.store.tables import Base
 POOL_SIZE = 5
 MAX_OVERFLOW = {"sqlite": 35, "postgresql": 5}  # SQLite's are open files, PostgreSQL's are server processes
 _STATEMENT_SECONDS = 60
+_VACUUM_PAGES = 1024
+
+Value = TypeVar("Value")
 
 
 def make_engine(address: str, wait_seconds: float) -> Engine:
@@ -146,10 +149,44 @@ def insert_once(session: Session, table: type[Base], values: Mapping[str, Any]) 
 
 def upsert(session: Session, table: type[Base], values: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
     """Insert a row or, where one with its primary key is there, change that one; never a race."""
+    session.execute(_upsert(session, table, values, changes))
+
+
+def upsert_returning(
+    session: Session,
+    table: type[Base],
+    values: Mapping[str, Any],
+    changes: Mapping[str, Any],
+    column: InstrumentedAttribute[Value],
+) -> Value:
+    """The same, and a column of the row that is there in the end."""
+    return session.scalars(_upsert(session, table, values, changes).returning(column)).one()
+
+
+def _upsert(
+    session: Session, table: type[Base], values: Mapping[str, Any], changes: Mapping[str, Any]
+) -> postgresql.Insert | sqlite.Insert:
     statement = _insert(session, table, values)
-    session.execute(
-        statement.on_conflict_do_update(index_elements=list(inspect(table).primary_key), set_=dict(changes))
-    )
+    return statement.on_conflict_do_update(index_elements=list(inspect(table).primary_key), set_=dict(changes))
+
+
+def return_space(engine: Engine) -> None:
+    """Give the room of deleted rows back to the disk: a few pages at a time, so that writers get their turn.
+
+    PostgreSQL does so by itself (autovacuum).
+    """
+    if engine.dialect.name != "sqlite":
+        return
+    with engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        if driver is None:
+            return
+        before = -1
+        while (free := driver.execute("PRAGMA freelist_count").fetchone()[0]) not in (0, before):
+            before = free
+            # A script, because execute() takes only the first of the pragma's steps: one page.
+            driver.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")
+            time.sleep(0.005)
 
 
 def affected(result: Result[Any]) -> int:

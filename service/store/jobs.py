@@ -138,7 +138,7 @@ def page(
 def count_by_state(session: Session) -> dict[str, int]:
     """How many jobs of all workspaces are in each state that occurs."""
     rows = session.execute(select(Job.state, func.count()).group_by(Job.state))
-    return dict(rows.tuples().all())
+    return dict(rows.all())
 
 
 def queued_ids(session: Session, limit: int = 100) -> list[str]:
@@ -300,7 +300,7 @@ def parts(session: Session, job_id: str) -> dict[str, dict[str, Any]]:
     """The results of a job's parts so far, in the order in which they came."""
     statement = select(JobPart.part, JobPart.result).where(JobPart.job_id == job_id)
     rows = session.execute(statement.order_by(JobPart.created_at, JobPart.part))
-    return dict(rows.tuples().all())
+    return dict(rows.all())
 
 
 def count_parts(session: Session, job_id: str) -> int:

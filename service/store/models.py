@@ -163,7 +163,7 @@ def versions(
 def aliases(session: Session, model: Model) -> dict[str, int]:
     """The version that each alias of a model names."""
     statement = select(Alias.alias, Alias.version).where(Alias.model_id == model.id).order_by(Alias.alias)
-    return dict(session.execute(statement).tuples().all())
+    return dict(session.execute(statement).all())
 
 
 def aliases_of(session: Session, models: Iterable[Model]) -> dict[str, dict[str, int]]:

@@ -30,6 +30,9 @@ def _create_blobs() -> None:
         sa.Column("data", sa.LargeBinary(), nullable=False),
         sa.PrimaryKeyConstraint("content", "position", name=op.f("pk_blob_chunks")),
     )
+    if op.get_bind().dialect.name == "postgresql":
+        # Packed float matrices hardly shrink; do not spend time on trying.
+        op.execute("ALTER TABLE blob_chunks ALTER COLUMN data SET STORAGE EXTERNAL")
     op.create_table(
         "blobs",
         sa.Column("sha256", sa.Text(), nullable=False),

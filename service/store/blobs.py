@@ -1,0 +1,240 @@
+"""Bytes of any size in the store, addressed by their sha256 and read through a cache on disk.
+
+Writing: each writer puts its chunks under a name of its own, some megabytes per transaction, and the
+blob's row last. So a blob exists whole or not at all; a writer that dies leaves chunks that nobody can
+see, which :meth:`Blobs.collect` removes; writers of the same bytes never mix (the first row wins, the
+others take their chunks back); and on SQLite other writers get their turn all the while.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from sqlalchemy import ColumnElement, delete, exists, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from service.errors import Conflict, NotFound
+from service.store.cache import DiskCache
+from service.store.engines import affected, database_now, return_space, upsert_returning
+from service.store.failures import translated
+from service.store.jobs import UNFINISHED
+from service.store.session import Store
+from service.store.tables import Blob, BlobChunk, Dataset, Job, JobPart, ModelVersion
+
+CHUNK_BYTES = 1024 * 1024
+#: Chunks per transaction: a few of them, so that the write lock of SQLite is held for some 20 ms.
+BATCH = 4
+#: Pause between two transactions of a writer: SQLite's waiters poll, and need a gap to get in.
+PAUSE_SECONDS = 0.005
+CACHE_BYTES = 20 * 1024**3
+GRACE_SECONDS = 86_400.0
+_SHA256 = re.compile("[0-9a-f]{64}")
+
+
+class Blobs:
+    """The blobs of a store, with a cache on this host.
+
+    Args:
+        store: where they are kept.
+        cache: folder of the cache; processes of a host share it.
+        cache_bytes: size to which the cache is kept.
+    """
+
+    def __init__(self, store: Store, cache: Path, cache_bytes: int = CACHE_BYTES) -> None:
+        self._store = store
+        self._cache = DiskCache(cache, cache_bytes)
+        self._pause = PAUSE_SECONDS if store.dialect == "sqlite" else 0.0
+
+    def put_file(self, path: Path) -> tuple[str, int]:
+        """Store a file's bytes; it is read in pieces and never whole in memory.
+
+        Returns:
+            Its sha256 and size. The same bytes are stored once.
+
+        Raises:
+            StorageFull: no space. Unavailable: the store is out of reach. Conflict: the file changed meanwhile.
+        """
+        with path.open("rb") as file:
+            return self._put(file)
+
+    def put_bytes(self, data: bytes) -> str:
+        """Store bytes; returns their sha256. Errors as of :meth:`put_file`."""
+        return self._put(io.BytesIO(data))[0]
+
+    def path(self, sha256: str) -> Path:
+        """A file with the blob's bytes, to open at once and never to change.
+
+        Raises:
+            NotFound: there is no such blob. DamagedBlobError: the store's bytes have another hash.
+        """
+        if _SHA256.fullmatch(sha256) is None:
+            raise NotFound("There is no such blob.")
+        cached = self._cache.find(sha256)
+        if cached is not None:
+            return cached
+        with translated():
+            return self._cache.add(sha256, self._read(sha256))
+
+    def exists(self, sha256: str) -> bool:
+        """Whether the store has the blob."""
+        with self._store.read() as session:
+            return session.get(Blob, sha256) is not None
+
+    def collect(self, grace_seconds: float = GRACE_SECONDS) -> int:
+        """Remove blobs that nothing refers to and the remains of writers that died.
+
+        Args:
+            grace_seconds: what was put later than this ago stays, for its writer may be about to refer to it.
+
+        Returns:
+            How many blobs were removed.
+        """
+        with self._store.read() as session:
+            candidates = list(session.scalars(select(Blob.sha256).where(_collectable(grace_seconds))))
+        removed = sum(self._remove(sha256, grace_seconds) for sha256 in candidates)
+        for content in self._forsaken(grace_seconds):
+            self._drop(content)
+        return_space(self._store.engine)
+        return removed
+
+    def _put(self, file: BinaryIO) -> tuple[str, int]:
+        sha256, size = _measure(file)
+        if not self._touch(sha256):
+            file.seek(0)
+            self._write(file, sha256, size)
+        return sha256, size
+
+    def _touch(self, sha256: str) -> bool:
+        """Tell the collector that a blob is wanted again; False if there is none."""
+        statement = update(Blob).where(Blob.sha256 == sha256).values(put_at=database_now())
+        with self._store.begin() as session:
+            return affected(session.execute(statement)) == 1
+
+    def _write(self, file: BinaryIO, sha256: str, size: int) -> None:
+        content = self._new_content()
+        kept = None
+        try:
+            n_chunks, written = self._write_chunks(file, content)
+            if written != sha256:
+                raise Conflict("The file changed while it was being stored.")
+            kept = self._complete(sha256, content, size, n_chunks)
+        finally:
+            if kept != content:
+                self._drop(content)
+
+    def _new_content(self) -> str:
+        """A name for one writer's chunks. It begins with the time, by which the collector knows its age."""
+        with self._store.read() as session:
+            return _time_prefix(session.scalars(select(database_now())).one()) + secrets.token_hex(8)
+
+    def _write_chunks(self, file: BinaryIO, content: str) -> tuple[int, str]:
+        digest = hashlib.sha256()
+        position = 0
+        while batch := _next_batch(file, content, position):
+            for row in batch:
+                digest.update(row["data"])
+            with self._store.begin() as session:
+                session.execute(insert(BlobChunk), batch)
+            position += len(batch)
+            time.sleep(self._pause)
+        return position, digest.hexdigest()
+
+    def _complete(self, sha256: str, content: str, size: int, n_chunks: int) -> str:
+        """Write the blob's row; returns whose chunks it names, ours or those of a quicker writer."""
+        values = {
+            "sha256": sha256,
+            "content": content,
+            "size": size,
+            "n_chunks": n_chunks,
+            "put_at": database_now(),
+        }
+        chunks = select(func.count()).select_from(BlobChunk).where(BlobChunk.content == content)
+        with self._store.begin() as session:
+            if session.scalar(chunks) != n_chunks:
+                raise Conflict("Storing took so long that its first pieces were removed; try again.")
+            return upsert_returning(session, Blob, values, {"put_at": database_now()}, Blob.content)
+
+    def _read(self, sha256: str) -> Iterator[bytes]:
+        with self._store.read() as session:
+            blob = session.get(Blob, sha256)
+        if blob is None:
+            raise NotFound("There is no such blob.")
+        for start in range(0, blob.n_chunks, BATCH):
+            statement = (
+                select(BlobChunk.data)
+                .where(BlobChunk.content == blob.content, BlobChunk.position.between(start, start + BATCH - 1))
+                .order_by(BlobChunk.position)
+            )
+            with self._store.read() as session:
+                pieces = list(session.scalars(statement))
+            yield from pieces
+
+    def _remove(self, sha256: str, grace_seconds: float) -> bool:
+        """Remove a blob's row if nothing refers to it by now; its chunks are then forsaken."""
+        statement = delete(Blob).where(Blob.sha256 == sha256, _collectable(grace_seconds))
+        try:
+            with self._store.begin() as session:
+                return affected(session.execute(statement.execution_options(synchronize_session=False))) == 1
+        except IntegrityError:
+            return False  # somebody refers to it since the look
+
+    def _forsaken(self, grace_seconds: float) -> list[str]:
+        """Names of chunks that belong to no blob, old enough that no writer is still at them."""
+        with self._store.read() as session:
+            latest = _time_prefix(session.scalars(select(database_now())).one() - grace_seconds)
+            statement = (
+                select(BlobChunk.content)
+                .distinct()
+                .where(BlobChunk.content < latest, ~exists().where(Blob.content == BlobChunk.content))
+            )
+            return list(session.scalars(statement))
+
+    def _drop(self, content: str) -> None:
+        """Delete chunks, a few per transaction."""
+        few = select(BlobChunk.position).where(BlobChunk.content == content).limit(BATCH)
+        while True:
+            with self._store.begin() as session:
+                positions = list(session.scalars(few))
+                statement = delete(BlobChunk).where(BlobChunk.content == content, BlobChunk.position.in_(positions))
+                session.execute(statement.execution_options(synchronize_session=False))
+            if len(positions) < BATCH:
+                return
+            time.sleep(self._pause)
+
+
+def _measure(file: BinaryIO) -> tuple[str, int]:
+    digest = hashlib.sha256()
+    size = 0
+    while piece := file.read(CHUNK_BYTES):
+        digest.update(piece)
+        size += len(piece)
+    return digest.hexdigest(), size
+
+
+def _next_batch(file: BinaryIO, content: str, position: int) -> list[dict[str, Any]]:
+    batch: list[dict[str, Any]] = []
+    while len(batch) < BATCH and (piece := file.read(CHUNK_BYTES)):
+        batch.append({"content": content, "position": position + len(batch), "data": piece})
+    return batch
+
+
+def _time_prefix(seconds: float) -> str:
+    """UTC seconds as text that sorts like the number."""
+    return f"{max(0, int(seconds)):012d}-"
+
+
+def _collectable(grace_seconds: float) -> ColumnElement[bool]:
+    """Put long ago, and neither a dataset nor a version nor a part of an unfinished job refers to it."""
+    used_by_dataset = exists().where(or_(Dataset.raw_sha256 == Blob.sha256, Dataset.table_sha256 == Blob.sha256))
+    used_by_version = exists().where(ModelVersion.blob_sha256 == Blob.sha256)
+    used_by_job = exists().where(
+        JobPart.blob_sha256 == Blob.sha256, Job.id == JobPart.job_id, Job.state.in_(UNFINISHED)
+    )
+    return (Blob.put_at < database_now() - grace_seconds) & ~used_by_dataset & ~used_by_version & ~used_by_job
