@@ -13,14 +13,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from learners._accel import kernel
+from learners._accel import inner_kernel, kernel
 from learners.types import FloatArray
 
 ENTROPY, GINI, VARIANCE = 0, 1, 2
 CRITERIA = {"entropy": ENTROPY, "gain-ratio": ENTROPY, "gini": GINI, "variance": VARIANCE}
 
 
-@kernel
+@inner_kernel
 def weighted_log(weight: float) -> float:
     """``w log2 w``, 0 where w is 0."""
     if weight <= 0.0:
@@ -52,12 +52,15 @@ def impurity_sum(stats: FloatArray, criterion: int) -> float:
     return max(spread, 0.0)
 
 
-@kernel
+@inner_kernel
 def total_weight(stats: FloatArray, criterion: int) -> float:
     """The weight of the rows that ``stats`` (see :func:`impurity_sum`) sums up."""
     if criterion == VARIANCE:
-        return float(stats[0])
-    return float(stats.sum())
+        return stats[0]
+    total = 0.0
+    for k in range(stats.shape[0]):
+        total += stats[k]
+    return total
 
 
 def entropy(weights: ArrayLike) -> float:

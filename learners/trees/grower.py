@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from learners._accel import kernel
+from learners._accel import inner_kernel, kernel
 from learners.trees.criteria import VARIANCE, impurity_sum, total_weight, weighted_log
 from learners.trees.missing import branch_shares, known_end, known_stats
 from learners.trees.nodes import LEAF, LEVELS, THRESHOLD
@@ -32,6 +32,10 @@ from learners.trees.problem import (
     PAUSED,
     TIE,
     TOP,
+    CENTRED,
+    KNOWN,
+    MASS,
+    WEIGHT,
     Grown,
     Problem,
     Rules,
@@ -61,14 +65,14 @@ _AVERAGE_SLACK = 1e-3
 _MOST_MINIMUM = 25.0
 
 
-@kernel
+@inner_kernel
 def describe(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
     """Fill a node's weight, mass, value and impurity; returns whether it is pure.
 
     For regression, also centre the targets of its rows on its mean.
     """
-    start = grown.start[node]
-    end = start + grown.count[node]
+    start = grown.nodes[node].start
+    end = start + grown.nodes[node].count
     weight = 0.0
     mass = 0.0
     value = grown.value[node]
@@ -77,13 +81,13 @@ def describe(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
     if rules.criterion == VARIANCE:
         return describe_numbers(problem, rules, grown, node)
     for one in range(start, end):
-        own = 1.0 if rules.unit else problem.weight[one]
-        value[problem.labels[problem.row[one]]] += own
+        own = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
+        value[int(problem.answer[problem.row[one]])] += own
         weight += own
-        mass += 1.0 if rules.unit else problem.mass[one]
-    grown.weight[node] = weight
-    grown.mass[node] = mass
-    grown.impurity[node] = impurity_sum(value, rules.criterion) / weight
+        mass += 1.0 if rules.unit else problem.numbers[MASS, one]
+    grown.nodes[node].weight = weight
+    grown.nodes[node].mass = mass
+    grown.nodes[node].impurity = impurity_sum(value, rules.criterion) / weight
     classes = 0
     for k in range(rules.n_values):
         if value[k] > 0.0:
@@ -91,48 +95,48 @@ def describe(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
     return classes < 2
 
 
-@kernel
+@inner_kernel
 def describe_numbers(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
     """The part of :func:`describe` for regression: mean and variance in two passes."""
-    start = grown.start[node]
-    end = start + grown.count[node]
+    start = grown.nodes[node].start
+    end = start + grown.nodes[node].count
     weight = 0.0
     mass = 0.0
     total = 0.0
     least = math.inf
     most = -math.inf
     for one in range(start, end):
-        own = 1.0 if rules.unit else problem.weight[one]
+        own = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
         answer = problem.answer[problem.row[one]]
         weight += own
-        mass += 1.0 if rules.unit else problem.mass[one]
+        mass += 1.0 if rules.unit else problem.numbers[MASS, one]
         total += own * answer
         least = min(least, answer)
         most = max(most, answer)
     mean = min(max(total / weight, least), most)
     squares = 0.0
     for one in range(start, end):
-        own = 1.0 if rules.unit else problem.weight[one]
+        own = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
         gap = problem.answer[problem.row[one]] - mean
-        problem.centred[one] = gap
+        problem.numbers[CENTRED, one] = gap
         squares += own * gap * gap
-    grown.weight[node] = weight
-    grown.mass[node] = mass
+    grown.nodes[node].weight = weight
+    grown.nodes[node].mass = mass
     grown.value[node, 0] = mean
     grown.value[node, 1] = squares / weight
-    grown.impurity[node] = squares / weight
+    grown.nodes[node].impurity = squares / weight
     return least == most
 
 
-@kernel
+@inner_kernel
 def may_split(rules: Rules, grown: Grown, node: int, pure: bool) -> bool:
     """Whether the stop rules let a test be looked for."""
-    if pure or grown.mass[node] < rules.min_split or grown.mass[node] < 2.0 * rules.min_leaf:
+    if pure or grown.nodes[node].mass < rules.min_split or grown.nodes[node].mass < 2.0 * rules.min_leaf:
         return False
-    return rules.max_depth < 0 or grown.depth[node] < rules.max_depth
+    return rules.max_depth < 0 or grown.nodes[node].depth < rules.max_depth
 
 
-@kernel
+@inner_kernel
 def threshold_least(rules: Rules, known_mass: float) -> float:
     """Least mass on each side of a threshold; C4.5 asks a tenth of the mean class size, 25 at most."""
     if not rules.quinlan_minimum:
@@ -141,7 +145,7 @@ def threshold_least(rules: Rules, known_mass: float) -> float:
     return max(min(tenth, _MOST_MINIMUM), rules.min_leaf)
 
 
-@kernel
+@inner_kernel
 def evaluate_columns(
     problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, active: BoolArray, first: int, last: int
 ) -> None:
@@ -149,11 +153,11 @@ def evaluate_columns(
 
     Columns without any test in this node are made inactive: no descendant can have one either.
     """
-    start = grown.start[node]
-    end = start + grown.count[node]
-    weight = grown.weight[node]
+    start = grown.nodes[node].start
+    end = start + grown.nodes[node].count
+    weight = grown.nodes[node].weight
     for column in range(first, last):
-        work.place[column] = -1
+        work.columns[column].place = -1
         if not active[column]:
             continue
         keys = problem.keys[column]
@@ -163,30 +167,30 @@ def evaluate_columns(
         ):
             active[column] = False
             continue
-        stats = work.known
+        stats = work.sums[KNOWN]
         if stop == end and rules.criterion != VARIANCE:
-            mass = grown.mass[node]
+            mass = grown.nodes[node].mass
             for k in range(rules.n_values):
                 stats[k] = grown.value[node, k]
         elif stop == end:
-            mass = grown.mass[node]
+            mass = grown.nodes[node].mass
             stats[0] = weight
             stats[1] = 0.0
-            stats[2] = grown.impurity[node] * weight
+            stats[2] = grown.nodes[node].impurity * weight
         else:
             mass = known_stats(problem, rules, keys, start, stop, stats)
-        if problem.n_levels[column] > 0:
+        if problem.columns[column].n_levels > 0:
             place, gain, ratio = evaluate_levels(problem, rules, work, column, start, stop, stats, mass, weight)
         else:
             place, gain, ratio = evaluate_threshold(problem, rules, work, column, start, stop, stats, mass, weight)
         if place < 0 or gain < rules.min_gain:
             continue
-        work.place[column] = place
-        work.gain[column] = gain
-        work.score[column] = ratio if rules.by_ratio else gain
+        work.columns[column].place = place
+        work.columns[column].gain = gain
+        work.columns[column].score = ratio if rules.by_ratio else gain
 
 
-@kernel
+@inner_kernel
 def evaluate_threshold(
     problem: Problem,
     rules: Rules,
@@ -229,13 +233,13 @@ def evaluate_threshold(
     id_mask = (np.int64(1) << (problem.layout.rank_shift - problem.layout.label_bits)) - 1
     left = 0.0
     for i in range(start, place + 1):
-        left += 1.0 if rules.unit else problem.weight[(keys[i] >> problem.layout.label_bits) & id_mask]
+        left += 1.0 if rules.unit else problem.numbers[WEIGHT, (keys[i] >> problem.layout.label_bits) & id_mask]
     known = total_weight(stats, rules.criterion)
     parts = weighted_log(left) + weighted_log(known - left) + weighted_log(weight - known)
     return place, gain, ratio_of(gain, weight, parts)
 
 
-@kernel
+@inner_kernel
 def ratio_of(gain: float, weight: float, parts: float) -> float:
     """Gain ratio; ``parts`` is the sum of w log2 w over branches and missing. 0 where it is undefined."""
     information = (weighted_log(weight) - parts) / weight
@@ -244,7 +248,7 @@ def ratio_of(gain: float, weight: float, parts: float) -> float:
     return gain / information
 
 
-@kernel
+@inner_kernel
 def evaluate_levels(
     problem: Problem,
     rules: Rules,
@@ -277,83 +281,84 @@ def evaluate_levels(
         group_weight = total_weight(work.group_stats[g], rules.criterion)
         if rules.nominal == MULTIWAY:
             parts += weighted_log(group_weight)
-        elif work.group_branch[g] == 0:
+        elif work.groups[g].branch == 0:
             first += group_weight
     if branches == 2 and rules.nominal != MULTIWAY:
         parts += weighted_log(first) + weighted_log(known - first)
     return place, gain, ratio_of(gain, weight, parts)
 
 
-@kernel
+@inner_kernel
 def choose(problem: Problem, rules: Rules, work: Work, impurity: float) -> int:
     """The column of the best test, -1 if there is none; of equal ones the lowest column.
 
     By gain ratio, only tests of at least average gain stand for election; columns with very many
     levels do not count in the average unless there are no others (C4.5).
     """
-    columns = work.place.shape[0]
+    columns = work.columns.shape[0]
     average = -math.inf
     if rules.by_ratio:
         average = average_gain(problem, work) - _AVERAGE_SLACK
     best = -1
     for column in range(columns):
-        if work.place[column] < 0 or work.gain[column] < average:
+        if work.columns[column].place < 0 or work.columns[column].gain < average:
             continue
-        if best < 0 or work.score[column] > work.score[best] + TIE * (1.0 if rules.by_ratio else impurity):
+        if best < 0 or work.columns[column].score > work.columns[best].score + TIE * (1.0 if rules.by_ratio else impurity):
             best = column
     return best
 
 
-@kernel
+@inner_kernel
 def average_gain(problem: Problem, work: Work) -> float:
     """Mean gain of the tests that count."""
     total = 0.0
     count = 0
     total_all = 0.0
     count_all = 0
-    for column in range(work.place.shape[0]):
-        if work.place[column] >= 0:
-            total_all += work.gain[column]
+    for column in range(work.columns.shape[0]):
+        if work.columns[column].place >= 0:
+            total_all += work.columns[column].gain
             count_all += 1
-            if not problem.many_valued[column]:
-                total += work.gain[column]
+            if not problem.columns[column].many_valued:
+                total += work.columns[column].gain
                 count += 1
     if count > 0:
         return total / count
     return total_all / max(count_all, 1)
 
 
-@kernel
+@inner_kernel
 def mark_branches(problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, column: int) -> tuple[int, int]:
     """Fill ``branch`` for every id of the node (-1: missing) by the chosen test.
 
     Returns the number of branches and of levels that occur (0 for a threshold).
     """
-    start = grown.start[node]
-    end = start + grown.count[node]
+    start = grown.nodes[node].start
+    end = start + grown.nodes[node].count
     keys = problem.keys[column]
     layout = problem.layout
     id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
     stop = known_end(keys, start, end, layout)
     for i in range(stop, end):
         work.branch[(keys[i] >> layout.label_bits) & id_mask] = -1
-    if problem.n_levels[column] == 0:
-        place = work.place[column]
+    if problem.columns[column].n_levels == 0:
+        place = work.columns[column].place
         for i in range(start, stop):
             work.branch[(keys[i] >> layout.label_bits) & id_mask] = 0 if i <= place else 1
         return 2, 0
     groups = group_levels(problem, rules, work, keys, start, stop, column)
     if rules.nominal != MULTIWAY and rules.nominal != ONE_VS_REST:
-        known_stats(problem, rules, keys, start, stop, work.known)
-        order_groups(rules, work, groups, work.known)
-    branches = assign_groups(rules, work, groups, work.place[column])
+        stats = work.sums[KNOWN]
+        known_stats(problem, rules, keys, start, stop, stats)
+        order_groups(rules, work, groups, stats)
+    branches = assign_groups(rules, work, groups, work.columns[column].place)
     for g in range(groups):
-        for i in range(work.group_start[g], work.group_start[g + 1]):
-            work.branch[(keys[i] >> layout.label_bits) & id_mask] = work.group_branch[g]
+        for i in range(work.groups[g].start, work.groups[g + 1].start):
+            work.branch[(keys[i] >> layout.label_bits) & id_mask] = work.groups[g].branch
     return branches, groups
 
 
-@kernel
+@inner_kernel
 def has_room(problem: Problem, grown: Grown, counters: IntArray, nodes: int, levels: int, place: int, total: int) -> bool:
     """Whether a split fits; if not, the counters tell what is needed."""
     counters[NEED_NODES] = counters[N_NODES] + nodes
@@ -361,76 +366,76 @@ def has_room(problem: Problem, grown: Grown, counters: IntArray, nodes: int, lev
     counters[NEED_STACK] = counters[N_STACK] + nodes
     counters[NEED_ROOM] = place + total
     return (
-        counters[NEED_NODES] <= grown.test.shape[0]
-        and counters[NEED_LEVELS] <= grown.level_codes.shape[0]
+        counters[NEED_NODES] <= grown.nodes.shape[0]
+        and counters[NEED_LEVELS] <= grown.levels.shape[0]
         and counters[NEED_STACK] <= grown.stack.shape[0]
         and counters[NEED_ROOM] <= problem.keys.shape[1]
     )
 
 
-@kernel
+@inner_kernel
 def record_test(
     problem: Problem, rules: Rules, work: Work, grown: Grown, counters: IntArray, node: int, column: int, groups: int
 ) -> None:
     """Write the chosen test into the node."""
-    grown.feature[node] = column
-    grown.gain[node] = max(work.gain[column], 0.0)
-    if problem.n_levels[column] == 0:
+    grown.nodes[node].feature = column
+    grown.nodes[node].gain = max(work.columns[column].gain, 0.0)
+    if problem.columns[column].n_levels == 0:
         keys = problem.keys[column]
         layout = problem.layout
         id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
-        place = work.place[column]
+        place = work.columns[column].place
         lower = problem.cells[column, problem.row[(keys[place] >> layout.label_bits) & id_mask]]
         upper = problem.cells[column, problem.row[(keys[place + 1] >> layout.label_bits) & id_mask]]
-        grown.test[node] = THRESHOLD
-        grown.threshold[node] = midpoint(lower, upper)
+        grown.nodes[node].test = THRESHOLD
+        grown.nodes[node].threshold = midpoint(lower, upper)
         return
-    grown.test[node] = LEVELS
+    grown.nodes[node].test = LEVELS
     position = counters[N_LEVELS]
-    grown.level_start[node] = position
+    grown.nodes[node].level_start = position
     for g in range(groups):
-        if rules.nominal == ONE_VS_REST and work.group_branch[g] != 0:
+        if rules.nominal == ONE_VS_REST and work.groups[g].branch != 0:
             continue
-        grown.level_codes[position] = work.group_code[g]
-        grown.level_branch[position] = work.group_branch[g]
+        grown.levels[position].code = work.groups[g].code
+        grown.levels[position].branch = work.groups[g].branch
         position += 1
-    grown.level_count[node] = position - counters[N_LEVELS]
+    grown.nodes[node].level_count = position - counters[N_LEVELS]
     counters[N_LEVELS] = position
 
 
-@kernel
+@inner_kernel
 def add_children(
     rules: Rules, work: Work, grown: Grown, counters: IntArray, node: int, branches: int, spare: bool
 ) -> None:
     """Append the children; ``spare`` adds the weightless one for levels that did not occur."""
     first = counters[N_NODES]
     children = branches + (1 if spare else 0)
-    grown.first_child[node] = first
-    grown.n_children[node] = children
+    grown.nodes[node].first_child = first
+    grown.nodes[node].n_children = children
     heaviest = 0
     for b in range(children):
         child = first + b
-        grown.test[child] = LEAF
-        grown.parent[child] = node
-        grown.depth[child] = grown.depth[node] + 1
-        grown.fraction[child] = work.share[b] if b < branches else 0.0
-        grown.start[child] = work.base[b] if b < branches else 0
-        grown.count[child] = work.size[b] if b < branches else 0
-        if b < branches and work.share[b] > work.share[heaviest] * (1.0 + TIE):
+        grown.nodes[child].test = LEAF
+        grown.nodes[child].parent = node
+        grown.nodes[child].depth = grown.nodes[node].depth + 1
+        grown.nodes[child].fraction = work.branches[b].share if b < branches else 0.0
+        grown.nodes[child].start = work.branches[b].first if b < branches else 0
+        grown.nodes[child].count = work.branches[b].count if b < branches else 0
+        if b < branches and work.branches[b].share > work.branches[heaviest].share * (1.0 + TIE):
             heaviest = b
     if spare:
         for k in range(rules.n_values):
             grown.value[first + branches, k] = grown.value[node, k]
-        grown.impurity[first + branches] = grown.impurity[node]
-        grown.other_branch[node] = branches
-    elif grown.test[node] == LEVELS and rules.nominal == ONE_VS_REST:
-        grown.other_branch[node] = 1
-    elif grown.test[node] == LEVELS and rules.nominal != MULTIWAY:
-        grown.other_branch[node] = heaviest
+        grown.nodes[first + branches].impurity = grown.nodes[node].impurity
+        grown.nodes[node].other_branch = branches
+    elif grown.nodes[node].test == LEVELS and rules.nominal == ONE_VS_REST:
+        grown.nodes[node].other_branch = 1
+    elif grown.nodes[node].test == LEVELS and rules.nominal != MULTIWAY:
+        grown.nodes[node].other_branch = heaviest
     counters[N_NODES] += children
 
 
-@kernel
+@inner_kernel
 def prepare_split(
     problem: Problem, rules: Rules, work: Work, grown: Grown, counters: IntArray, node: int, column: int
 ) -> tuple[int, int]:
@@ -439,15 +444,15 @@ def prepare_split(
     Returns the number of branches with rows and of rows whose value is missing; branches -1 if more
     space is needed (nothing is changed then).
     """
-    start = grown.start[node]
-    count = grown.count[node]
+    start = grown.nodes[node].start
+    count = grown.nodes[node].count
     branches, groups = mark_branches(problem, rules, work, grown, node, column)
     missing = branch_shares(problem, rules, work, start, start + count, branches)
     total = 0
     for b in range(branches):
-        total += work.size[b]
+        total += work.branches[b].count
     place = start if total <= count or start + count == counters[TOP] else counters[TOP]
-    spare = problem.n_levels[column] > 0 and rules.nominal == MULTIWAY and groups < problem.n_levels[column]
+    spare = problem.columns[column].n_levels > 0 and rules.nominal == MULTIWAY and groups < problem.columns[column].n_levels
     if not has_room(problem, grown, counters, branches + 1, groups, place, total):
         return -1, 0
     record_test(problem, rules, work, grown, counters, node, column, groups)
@@ -457,16 +462,17 @@ def prepare_split(
     return branches, missing
 
 
-@kernel
+@inner_kernel
 def push_children(grown: Grown, counters: IntArray, node: int, slot: int) -> None:
     """Put the children that have rows on the stack, from place ``slot`` on, with their parent's columns."""
-    first = grown.first_child[node]
+    first = grown.nodes[node].first_child
     top = slot
-    for child in range(first, first + grown.n_children[node]):
-        if grown.count[child] > 0:
+    for child in range(first, first + grown.nodes[node].n_children):
+        if grown.nodes[child].count > 0:
             grown.stack[top] = child
             if top > slot:
-                grown.active[top, :] = grown.active[slot, :]
+                for column in range(grown.active.shape[1]):
+                    grown.active[top, column] = grown.active[slot, column]
             top += 1
     counters[N_STACK] = top
 
@@ -481,22 +487,22 @@ def grow(problem: Problem, rules: Rules, work: Work, grown: Grown, counters: Int
             return PAUSED
         slot = counters[N_STACK] - 1
         node = grown.stack[slot]
-        start = grown.start[node]
-        end = start + grown.count[node]
+        start = grown.nodes[node].start
+        end = start + grown.nodes[node].count
         counters[TOP] = end
         active = grown.active[slot]
         spent += (end - start) * columns
         column = -1
         if may_split(rules, grown, node, describe(problem, rules, grown, node)):
             evaluate_columns(problem, rules, work, grown, node, active, 0, columns)
-            column = choose(problem, rules, work, grown.impurity[node])
+            column = choose(problem, rules, work, grown.nodes[node].impurity)
         if column < 0:
             counters[N_STACK] = slot
             continue
         branches, missing = prepare_split(problem, rules, work, grown, counters, node, column)
         if branches < 0:
             return NEEDS_SPACE
-        place = work.base[0]
+        place = work.branches[0].first
         for other in range(columns):
             if active[other]:
                 move_column(problem, work, work.keys, work.cursor, other, start, end, place, branches, missing)

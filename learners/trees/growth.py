@@ -45,7 +45,7 @@ class Growth:
         columns = prepared.problem.keys.shape[0]
         self.grown: Grown = new_grown(256, 256, 64, columns, prepared.rules.n_values)
         self.counters: IntArray = np.zeros(N_COUNTERS, np.int64)
-        self.grown.count[0] = prepared.n_rows
+        self.grown.nodes[0].count = prepared.n_rows
         self.counters[N_NODES] = 1
         self.counters[N_STACK] = 1
 
@@ -69,15 +69,14 @@ class Growth:
                 self.make_space()
                 continue
             waiting = self.grown.stack[: self.counters[N_STACK]]
-            left = float(self.grown.count[waiting].sum()) / self.prepared.n_rows
+            left = float(self.grown.nodes.count[waiting].sum()) / self.prepared.n_rows
             done = max(done, 1.0 - left)
             progress(done, f"{int(self.counters[N_NODES])} nodes")
 
 
 def grow_tree(
     table: Table,
-    labels: Int32Array,
-    answer: FloatArray,
+    target: FloatArray,
     n_classes: int,
     weights: FloatArray,
     options: GrowthOptions,
@@ -89,7 +88,7 @@ def grow_tree(
     and Rissanen, 1996), so that a level of the tree costs O(n d).
     """
     progress(0.0, "sorting columns")
-    growth = Growth(prepare(table, labels, answer, n_classes, weights, options))
+    growth = Growth(prepare(table, target, n_classes, weights, options))
     progress(0.0, "growing")
     growth.run(progress)
     nodes = finished(growth.grown, growth.counters)
@@ -102,12 +101,11 @@ def widened(problem: Problem, capacity: int) -> Problem:
     columns, old = problem.keys.shape
     keys = np.empty((columns, capacity), np.int64)
     keys[:, :old] = problem.keys
-    wider = {}
-    for name in ("row", "weight", "mass", "centred"):
-        array = getattr(problem, name)
-        wider[name] = np.zeros(capacity if len(array) == old else len(array), array.dtype)
-        wider[name][: len(array)] = array
-    return problem._replace(keys=keys, **wider)
+    row = np.zeros(capacity, np.int32)
+    row[:old] = problem.row
+    numbers = np.zeros((3, capacity))
+    numbers[:, :old] = problem.numbers
+    return problem._replace(keys=keys, row=row, numbers=numbers)
 
 
 def settle_thresholds(nodes: Nodes, table: Table, weights: FloatArray, rule: str) -> None:
@@ -131,32 +129,36 @@ def settle_thresholds(nodes: Nodes, table: Table, weights: FloatArray, rule: str
 def finished(grown: Grown, counters: IntArray) -> Nodes:
     """The grown arrays as :class:`Nodes`, numbered depth first with siblings together."""
     count, levels = int(counters[N_NODES]), int(counters[N_LEVELS])
-    order = np.zeros(count, np.int32)
-    rank = np.zeros(count, np.int32)
-    numbering(grown.first_child, grown.n_children, order, rank)
-    parent = grown.parent[order]
-    first = grown.first_child[order]
+    order, rank = np.zeros(count, np.int32), np.zeros(count, np.int32)
+    first_child = np.ascontiguousarray(grown.nodes.first_child)
+    numbering(first_child, np.ascontiguousarray(grown.nodes.n_children), order, rank)
+    nodes = grown.nodes[order]
     return Nodes(
-        test=grown.test[order],
-        feature=grown.feature[order],
-        threshold=grown.threshold[order],
-        first_child=np.where(first >= 0, rank[np.maximum(first, 0)], -1).astype(np.int32),
-        n_children=grown.n_children[order],
-        parent=np.where(parent >= 0, rank[np.maximum(parent, 0)], -1).astype(np.int32),
-        depth=grown.depth[order],
+        test=nodes.test.astype(np.int8),
+        feature=nodes.feature.copy(),
+        threshold=nodes.threshold.copy(),
+        first_child=_renamed(nodes.first_child, rank),
+        n_children=nodes.n_children.copy(),
+        parent=_renamed(nodes.parent, rank),
+        depth=nodes.depth.copy(),
         missing_branch=np.full(count, -1, np.int32),
-        other_branch=grown.other_branch[order],
-        fraction=grown.fraction[order],
-        level_start=grown.level_start[order],
-        level_count=grown.level_count[order],
-        level_codes=grown.level_codes[:levels].copy(),
-        level_branch=grown.level_branch[:levels].copy(),
-        rows=grown.count[order],
-        weight=grown.weight[order],
+        other_branch=nodes.other_branch.copy(),
+        fraction=nodes.fraction.copy(),
+        level_start=nodes.level_start.copy(),
+        level_count=nodes.level_count.copy(),
+        level_codes=grown.levels.code[:levels].copy(),
+        level_branch=grown.levels.branch[:levels].copy(),
+        rows=nodes["count"].copy(),
+        weight=nodes.weight.copy(),
         value=grown.value[order],
-        impurity=grown.impurity[order],
-        gain=grown.gain[order],
+        impurity=nodes.impurity.copy(),
+        gain=nodes.gain.copy(),
     )
+
+
+def _renamed(ids: Int32Array, rank: Int32Array) -> Int32Array:
+    """Old ids as new ones; -1 stays."""
+    return np.where(ids >= 0, rank[np.maximum(ids, 0)], -1).astype(np.int32)
 
 
 @kernel

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners._accel import kernel
+from learners._accel import inner_kernel
 from learners.trees.criteria import VARIANCE
 from learners.trees.presort import KeyLayout
-from learners.trees.problem import Problem, Rules, Work
+from learners.trees.problem import MASS, WEIGHT, CENTRED, Problem, Rules, Work
 from learners.types import FloatArray, IntArray
 
 
-@kernel
+@inner_kernel
 def known_end(keys: IntArray, lo: int, hi: int, layout: KeyLayout) -> int:
     """End of the known entries of a sorted segment; the missing ones lie from there to ``hi``."""
     if hi == lo or (keys[hi - 1] >> layout.rank_shift) != layout.missing_rank:
@@ -34,7 +34,7 @@ def known_end(keys: IntArray, lo: int, hi: int, layout: KeyLayout) -> int:
     return low
 
 
-@kernel
+@inner_kernel
 def known_stats(problem: Problem, rules: Rules, keys: IntArray, lo: int, hi: int, stats: FloatArray) -> float:
     """Sum up the known rows of a segment into ``stats``; returns their mass."""
     layout = problem.layout
@@ -47,10 +47,10 @@ def known_stats(problem: Problem, rules: Rules, keys: IntArray, lo: int, hi: int
     for i in range(lo, hi):
         key = keys[i]
         one = (key >> layout.label_bits) & id_mask
-        weight = 1.0 if rules.unit else problem.weight[one]
-        mass += 1.0 if rules.unit else problem.mass[one]
+        weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
+        mass += 1.0 if rules.unit else problem.numbers[MASS, one]
         if regression:
-            value = problem.centred[one]
+            value = problem.numbers[CENTRED, one]
             stats[0] += weight
             stats[1] += weight * value
             stats[2] += weight * value * value
@@ -59,12 +59,12 @@ def known_stats(problem: Problem, rules: Rules, keys: IntArray, lo: int, hi: int
     return mass
 
 
-@kernel
+@inner_kernel
 def branch_shares(problem: Problem, rules: Rules, work: Work, start: int, end: int, branches: int) -> int:
     """Fill ``share`` from ``branch`` and list the ids with a missing value in ``absent``; returns how many."""
     for b in range(branches):
-        work.share[b] = 0.0
-        work.size[b] = 0
+        work.branches[b].share = 0.0
+        work.branches[b].count = 0
     missing = 0
     known = 0.0
     for one in range(start, end):
@@ -73,12 +73,12 @@ def branch_shares(problem: Problem, rules: Rules, work: Work, start: int, end: i
             work.absent[missing] = one
             missing += 1
             continue
-        weight = 1.0 if rules.unit else problem.weight[one]
-        work.share[b] += weight
-        work.size[b] += 1
+        weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
+        work.branches[b].share += weight
+        work.branches[b].count += 1
         known += weight
     for b in range(branches):
-        work.share[b] /= known
-        if work.share[b] > 0.0:
-            work.size[b] += missing
+        work.branches[b].share /= known
+        if work.branches[b].share > 0.0:
+            work.branches[b].count += missing
     return missing

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners._accel import kernel
-from learners.trees.problem import Problem, Rules, Work
+from learners._accel import inner_kernel
+from learners.trees.problem import MASS, WEIGHT, Problem, Rules, Work
 from learners.types import IntArray
 
 
-@kernel
+@inner_kernel
 def number_children(
     problem: Problem, rules: Rules, work: Work, start: int, end: int, place: int, branches: int, missing: int
 ) -> None:
@@ -26,9 +26,9 @@ def number_children(
     """
     position = place
     for b in range(branches):
-        work.base[b] = position
-        work.cursor[b] = position + (missing if work.share[b] > 0.0 else 0)
-        position += work.size[b]
+        work.branches[b].first = position
+        work.cursor[b] = position + (missing if work.branches[b].share > 0.0 else 0)
+        position += work.branches[b].count
     for one in range(start, end):
         b = work.branch[one]
         if b >= 0:
@@ -38,43 +38,44 @@ def number_children(
         work.new_id[work.absent[q]] = -1 - q
     move_rows(problem, work, start, end, place, branches)
     if not rules.unit:
-        move_numbers(problem.weight, work, start, end, place, branches)
-        move_numbers(problem.mass, work, start, end, place, branches)
+        move_numbers(problem, WEIGHT, work, start, end, place, branches)
+        move_numbers(problem, MASS, work, start, end, place, branches)
 
 
-@kernel
+@inner_kernel
 def move_rows(problem: Problem, work: Work, start: int, end: int, place: int, branches: int) -> None:
     """Move the table rows to the new ids."""
     for one in range(start, end):
         new = work.new_id[one]
         if new >= 0:
-            work.rows[new - place] = problem.row[one]
+            work.keys[new - place] = problem.row[one]
             continue
         for b in range(branches):
-            if work.share[b] > 0.0:
-                work.rows[work.base[b] - 1 - new - place] = problem.row[one]
-    total = work.base[branches - 1] + work.size[branches - 1] - place
+            if work.branches[b].share > 0.0:
+                work.keys[work.branches[b].first - 1 - new - place] = problem.row[one]
+    total = work.branches[branches - 1].first + work.branches[branches - 1].count - place
     for i in range(total):
-        problem.row[place + i] = work.rows[i]
+        problem.row[place + i] = work.keys[i]
 
 
-@kernel
-def move_numbers(numbers: np.ndarray, work: Work, start: int, end: int, place: int, branches: int) -> None:
+@inner_kernel
+def move_numbers(problem: Problem, kind: int, work: Work, start: int, end: int, place: int, branches: int) -> None:
     """Move weights to the new ids; a row with a missing value is divided by the branches' shares."""
+    numbers = problem.numbers[kind]
     for one in range(start, end):
         new = work.new_id[one]
         if new >= 0:
-            work.numbers[new - place] = numbers[one]
+            work.spare_numbers[new - place] = numbers[one]
             continue
         for b in range(branches):
-            if work.share[b] > 0.0:
-                work.numbers[work.base[b] - 1 - new - place] = numbers[one] * work.share[b]
-    total = work.base[branches - 1] + work.size[branches - 1] - place
+            if work.branches[b].share > 0.0:
+                work.spare_numbers[work.branches[b].first - 1 - new - place] = numbers[one] * work.branches[b].share
+    total = work.branches[branches - 1].first + work.branches[branches - 1].count - place
     for i in range(total):
-        numbers[place + i] = work.numbers[i]
+        numbers[place + i] = work.spare_numbers[i]
 
 
-@kernel
+@inner_kernel
 def move_column(
     problem: Problem,
     work: Work,
@@ -95,7 +96,7 @@ def move_column(
     shift = problem.layout.label_bits
     id_mask = (np.int64(1) << (problem.layout.rank_shift - shift)) - 1
     for b in range(branches):
-        cursor[b] = work.base[b]
+        cursor[b] = work.branches[b].first
     for i in range(start, end):
         key = keys[i]
         old = (key >> shift) & id_mask
@@ -106,15 +107,15 @@ def move_column(
             cursor[b] += 1
             continue
         for b in range(branches):
-            if work.share[b] > 0.0:
-                spare[cursor[b] - place] = key + ((work.base[b] - 1 - new - old) << shift)
+            if work.branches[b].share > 0.0:
+                spare[cursor[b] - place] = key + ((work.branches[b].first - 1 - new - old) << shift)
                 cursor[b] += 1
-    total = work.base[branches - 1] + work.size[branches - 1] - place
+    total = work.branches[branches - 1].first + work.branches[branches - 1].count - place
     for i in range(total):
         keys[place + i] = spare[i]
 
 
-@kernel
+@inner_kernel
 def halve_column(problem: Problem, work: Work, spare: IntArray, keys: IntArray, start: int, end: int) -> None:
     """The common case, two branches and nothing missing, without a branch in the code.
 
@@ -123,7 +124,7 @@ def halve_column(problem: Problem, work: Work, spare: IntArray, keys: IntArray, 
     """
     shift = problem.layout.label_bits
     id_mask = (np.int64(1) << (problem.layout.rank_shift - shift)) - 1
-    middle = work.base[1]
+    middle = work.branches[1].first
     left = start
     right = 0
     for i in range(start, end):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from learners._accel import kernel
+from learners._accel import inner_kernel, kernel
 from learners.errors import DataError
 from learners.types import FloatArray, Int32Array, IntArray
 
@@ -51,7 +51,7 @@ class KeyLayout(NamedTuple):
         return cls(label_bits, 63 - rank_bits, (1 << rank_bits) - 1)
 
 
-@kernel
+@inner_kernel
 def order_bits(bits: int) -> int:
     """Unsigned integers in the order of the doubles that have these bits."""
     if bits & _SIGN:
@@ -59,7 +59,7 @@ def order_bits(bits: int) -> int:
     return bits | _SIGN
 
 
-@kernel
+@inner_kernel
 def radix_sort(
     bits: NDArray[np.uint64], order: Int32Array, spare_bits: NDArray[np.uint64], spare_order: Int32Array, count: int
 ) -> None:

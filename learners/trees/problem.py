@@ -2,18 +2,18 @@
 
 A *node's rows* are one segment ``start .. start + count`` that is the same in every column of
 ``keys``, and the ids in that segment's keys are just the numbers ``start .. start + count - 1``;
-``row``, ``weight`` and ``mass`` are indexed by id. A row that is missing the value of a test has an
+``row`` and ``numbers`` are indexed by id. A row that is missing the value of a test has an
 id in each of the branches, so the segments of the children may need more room than their parent's.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from learners.trees.presort import KeyLayout
-from learners.types import BoolArray, FloatArray, Int8Array, Int32Array, IntArray
+from learners.types import BoolArray, FloatArray, Int32Array, IntArray
 
 MULTIWAY, ONE_VS_REST, SUBSET = 0, 1, 2
 NOMINAL = {"multiway": MULTIWAY, "one-vs-rest": ONE_VS_REST, "subset": SUBSET}
@@ -40,95 +40,119 @@ class Rules(NamedTuple):
     quinlan_minimum: bool
 
 
+#: Rows of ``Problem.numbers`` and of ``Work.sums``.
+WEIGHT, MASS, CENTRED = range(3)
+LEFT, RIGHT, KNOWN, DIRECTION = range(4)
+
+COLUMN_INFO = np.dtype([("n_levels", "<i4"), ("many_valued", "?")], align=True)
+COLUMN_BEST = np.dtype([("place", "<i8"), ("gain", "<f8"), ("score", "<f8")], align=True)
+GROUP = np.dtype(
+    [
+        ("start", "<i8"),
+        ("mass", "<f8"),
+        ("value", "<f8"),
+        ("code", "<i4"),
+        ("branch", "<i4"),
+        ("order", "<i4"),
+        ("spare", "<i4"),
+    ],
+    align=True,
+)
+BRANCH = np.dtype([("first", "<i8"), ("count", "<i8"), ("share", "<f8")], align=True)
+LEVEL = np.dtype([("code", "<i4"), ("branch", "<i4")], align=True)
+NODE = np.dtype(
+    [
+        ("threshold", "<f8"),
+        ("fraction", "<f8"),
+        ("weight", "<f8"),
+        ("mass", "<f8"),
+        ("impurity", "<f8"),
+        ("gain", "<f8"),
+        ("start", "<i8"),
+        ("count", "<i8"),
+        ("feature", "<i4"),
+        ("first_child", "<i4"),
+        ("n_children", "<i4"),
+        ("parent", "<i4"),
+        ("depth", "<i4"),
+        ("other_branch", "<i4"),
+        ("level_start", "<i4"),
+        ("level_count", "<i4"),
+        ("test", "<i4"),
+    ],
+    align=True,
+)
+
+Records: TypeAlias = Any  # a numpy record array, whose fields are attributes
+
+
 class Problem(NamedTuple):
     """What is learned from.
 
-    ``keys`` (d, capacity) int64, see :mod:`~learners.trees.presort`; ``cells`` (d, n) float64 the
-    table's own values; ``n_levels`` (d,) int32, 0 for columns that are split by thresholds;
-    ``many_valued`` (d,) marks columns left out of C4.5's average gain; ``labels`` (n,) int32 and
-    ``answer`` (n,) float64 are the targets by table row. By id: ``row`` int32 the table row,
-    ``weight`` float64, ``mass`` float64 (what counts towards stop rules), ``centred`` float64 the
-    regression target less its node's mean. ``logs[i]`` is ``i log2 i``.
+    Attributes:
+        keys: int64 (d, capacity), see :mod:`~learners.trees.presort`.
+        layout: where the parts of a key lie.
+        cells: float64 (d, n), the table's own values.
+        columns: ``COLUMN_INFO`` (d,): the number of levels (0 where thresholds split), and whether
+            the column is left out of C4.5's average gain.
+        answer: float64 (n,), class codes or numbers, by table row.
+        row: int32 (capacity,), the table row of an id.
+        numbers: float64 (3, capacity) by id: weight; mass, which is what stop rules count; and the
+            regression target less its node's mean. Narrower where it is not used.
+        logs: ``logs[i]`` is i log2 i.
     """
 
     keys: IntArray
     layout: KeyLayout
     cells: FloatArray
-    n_levels: Int32Array
-    many_valued: BoolArray
-    labels: Int32Array
+    columns: Records
     answer: FloatArray
     row: Int32Array
-    weight: FloatArray
-    mass: FloatArray
-    centred: FloatArray
+    numbers: FloatArray
     logs: FloatArray
 
 
 class Work(NamedTuple):
     """Scratch memory; one to each thread that grows.
 
-    By id: ``branch`` int32 (-1: missing), ``new_id`` int32. Room for one segment: ``keys`` int64,
-    ``rows`` int32, ``numbers`` float64, ``absent`` int32 (ids whose tested value is missing).
-    By class: ``left``, ``right``, ``known``. By level of a column: ``group_stats`` (G, S),
-    ``group_mass``, ``group_order``, ``group_code``, ``group_start``, ``group_branch``.
-    By column: ``gain``, ``score``, ``place`` of its best test (``place`` -1: none).
-    By branch: ``base`` first id, ``size`` keys, ``share`` of the known weight, ``cursor``.
+    Attributes:
+        branch, new_id: int32 (capacity,) by id; branch -1 where the tested value is missing.
+        keys, spare_numbers: room for one segment.
+        absent: int32, the ids whose tested value is missing.
+        sums: float64 (4, S) by class: left, right, known and direction.
+        groups, group_stats: ``GROUP`` (G + 1,) and float64 (G, S), the levels of a column in a node.
+        columns: ``COLUMN_BEST`` (d,), the best test of each column; place -1 where there is none.
+        branches: ``BRANCH``: id of its first row, number of rows, share of the known weight.
+        cursor: int64 by branch.
     """
 
     branch: Int32Array
     new_id: Int32Array
     keys: IntArray
-    rows: Int32Array
-    numbers: FloatArray
+    spare_numbers: FloatArray
     absent: Int32Array
-    left: FloatArray
-    right: FloatArray
-    known: FloatArray
-    direction: FloatArray
+    sums: FloatArray
+    groups: Records
     group_stats: FloatArray
-    group_mass: FloatArray
-    group_value: FloatArray
-    group_order: IntArray
-    group_code: Int32Array
-    group_start: IntArray
-    group_branch: Int32Array
-    gain: FloatArray
-    score: FloatArray
-    place: IntArray
-    base: IntArray
-    size: IntArray
-    share: FloatArray
+    columns: Records
+    branches: Records
     cursor: IntArray
 
 
 class Grown(NamedTuple):
-    """The tree so far, arrays with spare room; see :class:`~learners.trees.nodes.Nodes`.
+    """The tree so far, with spare room; fields as in :class:`~learners.trees.nodes.Nodes`.
 
-    Beside the node arrays: ``start`` and ``count`` of each node's segment; ``stack`` of node ids
-    yet to be worked on, and ``active`` (stack place, d): columns that may still hold a test there.
+    Attributes:
+        nodes: ``NODE``; ``start`` and ``count`` give the node's segment.
+        value: float64 (N, K).
+        levels: ``LEVEL``, the level tests' codes and branches.
+        stack: int32, ids of nodes yet to be worked on.
+        active: bool (stack place, d), columns that may still hold a test there.
     """
 
-    test: Int8Array
-    feature: Int32Array
-    threshold: FloatArray
-    first_child: Int32Array
-    n_children: Int32Array
-    parent: Int32Array
-    depth: Int32Array
-    other_branch: Int32Array
-    fraction: FloatArray
-    level_start: Int32Array
-    level_count: Int32Array
-    level_codes: Int32Array
-    level_branch: Int32Array
-    weight: FloatArray
-    mass: FloatArray
+    nodes: Records
     value: FloatArray
-    impurity: FloatArray
-    gain: FloatArray
-    start: IntArray
-    count: IntArray
+    levels: Records
     stack: Int32Array
     active: BoolArray
 
@@ -141,73 +165,52 @@ N_COUNTERS = 8
 DONE, PAUSED, NEEDS_SPACE = 0, 1, 2
 
 
+def records(count: int, dtype: np.dtype[Any]) -> Records:
+    """A zeroed record array."""
+    return np.zeros(count, dtype).view(np.recarray)
+
+
 def new_work(problem: Problem, rules: Rules, max_groups: int) -> Work:
     """Scratch memory for a problem; ``max_groups`` is the largest number of levels in one column."""
     columns, capacity = problem.keys.shape
-    groups = max(max_groups, 1)
-    branches = max(groups + 1, 2)
+    branches = max(max_groups + 1, 2)
+    weighted = 1 if rules.unit else capacity
     return Work(
         branch=np.zeros(capacity, np.int32),
         new_id=np.zeros(capacity, np.int32),
         keys=np.zeros(capacity, np.int64),
-        rows=np.zeros(capacity, np.int32),
-        numbers=np.zeros(1 if rules.unit else capacity),
-        absent=np.zeros(1 if rules.unit else capacity, np.int32),
-        left=np.zeros(rules.n_stats),
-        right=np.zeros(rules.n_stats),
-        known=np.zeros(rules.n_stats),
-        direction=np.zeros(rules.n_stats),
-        group_stats=np.zeros((groups, rules.n_stats)),
-        group_mass=np.zeros(groups),
-        group_value=np.zeros(groups),
-        group_order=np.zeros(groups, np.int64),
-        group_code=np.zeros(groups, np.int32),
-        group_start=np.zeros(groups + 1, np.int64),
-        group_branch=np.zeros(groups, np.int32),
-        gain=np.zeros(columns),
-        score=np.zeros(columns),
-        place=np.zeros(columns, np.int64),
-        base=np.zeros(branches, np.int64),
-        size=np.zeros(branches, np.int64),
-        share=np.zeros(branches),
+        spare_numbers=np.zeros(weighted),
+        absent=np.zeros(weighted, np.int32),
+        sums=np.zeros((4, rules.n_stats)),
+        groups=records(max_groups + 1, GROUP),
+        group_stats=np.zeros((max(max_groups, 1), rules.n_stats)),
+        columns=records(columns, COLUMN_BEST),
+        branches=records(branches, BRANCH),
         cursor=np.zeros(branches, np.int64),
     )
 
 
 def new_grown(nodes: int, levels: int, stack: int, columns: int, n_values: int) -> Grown:
     """An empty tree with room for so many nodes, level entries and waiting nodes."""
+    empty = records(nodes, NODE)
+    empty.threshold = np.nan
+    empty.fraction = 1.0
+    for name in ("feature", "first_child", "parent", "other_branch"):
+        empty[name] = -1
     return Grown(
-        test=np.zeros(nodes, np.int8),
-        feature=np.full(nodes, -1, np.int32),
-        threshold=np.full(nodes, np.nan),
-        first_child=np.full(nodes, -1, np.int32),
-        n_children=np.zeros(nodes, np.int32),
-        parent=np.full(nodes, -1, np.int32),
-        depth=np.zeros(nodes, np.int32),
-        other_branch=np.full(nodes, -1, np.int32),
-        fraction=np.ones(nodes),
-        level_start=np.zeros(nodes, np.int32),
-        level_count=np.zeros(nodes, np.int32),
-        level_codes=np.zeros(levels, np.int32),
-        level_branch=np.zeros(levels, np.int32),
-        weight=np.zeros(nodes),
-        mass=np.zeros(nodes),
+        nodes=empty,
         value=np.zeros((nodes, n_values)),
-        impurity=np.zeros(nodes),
-        gain=np.zeros(nodes),
-        start=np.zeros(nodes, np.int64),
-        count=np.zeros(nodes, np.int64),
+        levels=records(levels, LEVEL),
         stack=np.zeros(stack, np.int32),
         active=np.ones((stack, columns), np.bool_),
     )
 
 
 def enlarged(grown: Grown, nodes: int, levels: int, stack: int) -> Grown:
-    """A copy of the tree with at least so much room, and never less than twice what it had if it grows."""
-    columns, n_values = grown.active.shape[1], grown.value.shape[1]
-    have = (len(grown.test), len(grown.level_codes), len(grown.stack))
-    room = [size if size >= need else max(2 * size, need) for size, need in zip(have, (nodes, levels, stack), strict=True)]
-    larger = new_grown(room[0], room[1], room[2], columns, n_values)
+    """A copy of the tree with at least so much room; what must grow grows at least twofold."""
+    have = (len(grown.nodes), len(grown.levels), len(grown.stack))
+    room = [old if old >= need else max(2 * old, need) for old, need in zip(have, (nodes, levels, stack), strict=True)]
+    larger = new_grown(room[0], room[1], room[2], grown.active.shape[1], grown.value.shape[1])
     for old, new in zip(grown, larger, strict=True):
         new[: len(old)] = old
     return larger

@@ -11,8 +11,8 @@ import numpy as np
 from learners.table import Kind, Table
 from learners.trees.criteria import CRITERIA, ENTROPY, GINI, VARIANCE
 from learners.trees.presort import KeyLayout, sort_column
-from learners.trees.problem import NOMINAL, Problem, Rules
-from learners.types import Array, FloatArray, Int32Array, IntArray
+from learners.trees.problem import COLUMN_INFO, MASS, NOMINAL, WEIGHT, Problem, Rules, records
+from learners.types import FloatArray, Int32Array, IntArray
 
 #: C4.5 leaves nominal columns with at least this share of levels to rows out of its average gain.
 _MANY_LEVELS = 0.3
@@ -46,14 +46,13 @@ class Prepared:
 
 
 def prepare(
-    table: Table, labels: Int32Array, answer: FloatArray, n_classes: int, weights: FloatArray, options: GrowthOptions
+    table: Table, target: FloatArray, n_classes: int, weights: FloatArray, options: GrowthOptions
 ) -> Prepared:
     """Sort every column and lay out all arrays.
 
     Args:
         table: n rows.
-        labels: class codes, shape (n,); all 0 for regression.
-        answer: regression targets, shape (n,); any single entry for classification.
+        target: class codes or, for regression, numbers, shape (n,).
         n_classes: K, or 0 for regression.
         weights: shape (n,), >= 0; rows of weight 0 are left out.
         options: see :class:`GrowthOptions`.
@@ -66,6 +65,7 @@ def prepare(
     gaps = has_gaps(cells, coded)
     capacity = len(rows) + (len(rows) // 4 + 64 if gaps else 0)
     keys = np.empty((table.n_columns, capacity), np.int64)
+    labels = target[rows].astype(np.int32) if n_classes else np.zeros(len(rows), np.int32)
     distinct = _sort_columns(cells, rows, labels, coded, layout, keys, options.threads)
     own = weights[rows]
     unit = not gaps and bool((own == 1.0).all())
@@ -74,18 +74,19 @@ def prepare(
         [len(column.levels) if levels else 0 for column, levels in zip(table.columns, categorical, strict=True)],
         np.int32,
     )
-    by_id = _by_id(rows, own, unit, capacity)
+    columns = records(table.n_columns, COLUMN_INFO)
+    columns.n_levels = n_levels
+    columns.many_valued = n_levels >= _MANY_LEVELS * len(rows)
+    row, numbers = _by_id(rows, own, unit, n_classes == 0, capacity)
     problem = Problem(
         keys=keys,
         layout=layout,
         cells=cells,
-        n_levels=n_levels,
-        many_valued=n_levels >= _MANY_LEVELS * len(rows),
-        labels=labels,
-        answer=answer,
-        centred=np.zeros(capacity if n_classes == 0 else 1),
+        columns=columns,
+        answer=target,
+        row=row,
+        numbers=numbers,
         logs=_log_table(len(rows)) if rules.criterion == ENTROPY and unit else np.zeros(1),
-        **by_id,
     )
     max_groups = max((count for count, levels in zip(distinct, categorical, strict=True) if levels), default=0)
     return Prepared(problem, rules, max_groups, len(rows))
@@ -125,20 +126,21 @@ def has_gaps(cells: FloatArray, coded: Iterable[bool]) -> bool:
     )
 
 
-def _by_id(rows: Int32Array, weights: FloatArray, unit: bool, capacity: int) -> dict[str, Array]:
-    """``row``, ``weight`` and ``mass`` with spare room.
+def _by_id(
+    rows: Int32Array, weights: FloatArray, unit: bool, regression: bool, capacity: int
+) -> tuple[Int32Array, FloatArray]:
+    """``row`` and ``numbers`` with spare room.
 
     A row's mass is its weight, but at least 1: stop rules count a row that is not divided at least
     as one row, so weights that a booster has normalised do not stop growth.
     """
     row = np.zeros(capacity, np.int32)
     row[: len(rows)] = rows
-    weight = np.zeros(1 if unit else capacity)
-    mass = np.zeros(1 if unit else capacity)
+    numbers = np.zeros((3, 1 if unit and not regression else capacity))
     if not unit:
-        weight[: len(rows)] = weights
-        mass[: len(rows)] = np.maximum(weights, 1.0)
-    return {"row": row, "weight": weight, "mass": mass}
+        numbers[WEIGHT, : len(rows)] = weights
+        numbers[MASS, : len(rows)] = np.maximum(weights, 1.0)
+    return row, numbers
 
 
 def _log_table(n: int) -> FloatArray:
@@ -158,7 +160,6 @@ def _sort_columns(
 ) -> list[int]:
     """Sort each column into its row of ``keys``; returns the numbers of distinct known values."""
     n = len(rows)
-    own_labels = labels[rows]
     all_rows = n == cells.shape[1]
 
     def sort_some(first: int) -> list[int]:
@@ -170,7 +171,7 @@ def _sort_columns(
             np.add(cells[column] if all_rows else cells[column, rows], 0.0, out=numbers)  # -0.0 becomes 0.0
             distinct.append(
                 sort_column(
-                    numbers, bits, order, spare_bits, spare_order, own_labels, layout, keys[column], coded[column]
+                    numbers, bits, order, spare_bits, spare_order, labels, layout, keys[column], coded[column]
                 )
             )
         return distinct

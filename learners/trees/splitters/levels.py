@@ -16,17 +16,17 @@ import math
 
 import numpy as np
 
-from learners._accel import kernel
+from learners._accel import inner_kernel
 from learners.trees.criteria import VARIANCE, impurity_sum, total_weight
-from learners.trees.problem import MULTIWAY, ONE_VS_REST, TIE, Problem, Rules, Work
+from learners.trees.problem import CENTRED, DIRECTION, LEFT, MASS, MULTIWAY, ONE_VS_REST, RIGHT, TIE, WEIGHT, Problem, Rules, Work
 from learners.types import FloatArray, IntArray
 
 _POWER_STEPS = 64
 
 
-@kernel
+@inner_kernel
 def group_levels(problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, column: int) -> int:
-    """Fill ``group_code``, ``group_start``, ``group_stats`` and ``group_mass``; returns the number of groups."""
+    """Fill ``code``, ``start`` and ``mass`` of ``groups``, and ``group_stats``; returns the number of groups."""
     layout = problem.layout
     mask = (np.int64(1) << layout.label_bits) - 1
     id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
@@ -40,55 +40,56 @@ def group_levels(problem: Problem, rules: Rules, work: Work, keys: IntArray, lo:
         if rank != last_rank:
             last_rank = rank
             group += 1
-            work.group_start[group] = i
-            work.group_code[group] = np.int32(problem.cells[column, problem.row[one]])
-            work.group_mass[group] = 0.0
+            work.groups[group].start = i
+            work.groups[group].code = np.int32(problem.cells[column, problem.row[one]])
+            work.groups[group].mass = 0.0
             for k in range(rules.n_stats):
                 work.group_stats[group, k] = 0.0
-        weight = 1.0 if rules.unit else problem.weight[one]
-        work.group_mass[group] += 1.0 if rules.unit else problem.mass[one]
+        weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
+        work.groups[group].mass += 1.0 if rules.unit else problem.numbers[MASS, one]
         if regression:
-            value = problem.centred[one]
+            value = problem.numbers[CENTRED, one]
             work.group_stats[group, 0] += weight
             work.group_stats[group, 1] += weight * value
             work.group_stats[group, 2] += weight * value * value
         else:
             work.group_stats[group, key & mask] += weight
-    work.group_start[group + 1] = hi
+    work.groups[group + 1].start = hi
     return group + 1
 
 
-@kernel
+@inner_kernel
 def multiway_gain(rules: Rules, work: Work, groups: int, stats: FloatArray, least: float) -> tuple[int, float]:
     """Gain sum of one branch a level; place 0, or -1 unless two branches hold the least mass."""
     inside = 0.0
     large = 0
     for g in range(groups):
         inside += impurity_sum(work.group_stats[g], rules.criterion)
-        if work.group_mass[g] >= least:
+        if work.groups[g].mass >= least:
             large += 1
     if large < 2:
         return -1, 0.0
     return 0, max(impurity_sum(stats, rules.criterion) - inside, 0.0)
 
 
-@kernel
+@inner_kernel
 def best_one(
     rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
 ) -> tuple[int, float]:
     """The level that gains most against the rest: (group, gain sum)."""
+    right = work.sums[RIGHT]
     before = impurity_sum(stats, rules.criterion)
     best = -1.0
     place = -1
     for g in range(groups):
-        one_mass = work.group_mass[g]
+        one_mass = work.groups[g].mass
         if one_mass < least or mass - one_mass < least:
             continue
         for k in range(stats.shape[0]):
-            work.right[k] = max(stats[k] - work.group_stats[g, k], 0.0)
+            right[k] = max(stats[k] - work.group_stats[g, k], 0.0)
         if rules.criterion == VARIANCE:
-            work.right[1] = stats[1] - work.group_stats[g, 1]
-        after = impurity_sum(work.group_stats[g], rules.criterion) + impurity_sum(work.right, rules.criterion)
+            right[1] = stats[1] - work.group_stats[g, 1]
+        after = impurity_sum(work.group_stats[g], rules.criterion) + impurity_sum(right, rules.criterion)
         gain = max(before - after, 0.0)
         if place < 0 or gain > best + TIE * before:
             place = g
@@ -96,7 +97,7 @@ def best_one(
     return place, best
 
 
-@kernel
+@inner_kernel
 def principal_direction(rules: Rules, work: Work, groups: int, stats: FloatArray) -> None:
     """Fill ``direction`` with the first principal component of the levels' class distributions.
 
@@ -104,8 +105,9 @@ def principal_direction(rules: Rules, work: Work, groups: int, stats: FloatArray
     classes. It starts from the level that is farthest from the mean, so it is deterministic.
     """
     classes = stats.shape[0]
-    total = stats.sum()
-    direction = work.direction
+    total = total_weight(stats, rules.criterion)
+    direction = work.sums[DIRECTION]
+    right = work.sums[RIGHT]
     farthest = -1.0
     for g in range(groups):
         weight = total_weight(work.group_stats[g], rules.criterion)
@@ -119,25 +121,52 @@ def principal_direction(rules: Rules, work: Work, groups: int, stats: FloatArray
                 direction[k] = work.group_stats[g, k] / weight - stats[k] / total
     for _ in range(_POWER_STEPS):
         for k in range(classes):
-            work.right[k] = 0.0
+            right[k] = 0.0
         for g in range(groups):
             weight = total_weight(work.group_stats[g], rules.criterion)
             along = 0.0
             for k in range(classes):
                 along += (work.group_stats[g, k] / weight - stats[k] / total) * direction[k]
             for k in range(classes):
-                work.right[k] += weight * along * (work.group_stats[g, k] / weight - stats[k] / total)
-        length = math.sqrt((work.right * work.right).sum())
+                right[k] += weight * along * (work.group_stats[g, k] / weight - stats[k] / total)
+        length = 0.0
+        for k in range(classes):
+            length += right[k] * right[k]
+        length = math.sqrt(length)
         if length <= 0.0:
             return
         for k in range(classes):
-            direction[k] = work.right[k] / length
+            direction[k] = right[k] / length
 
 
-@kernel
+@inner_kernel
+def sort_groups(work: Work, groups: int) -> None:
+    """Bring ``order`` into ascending order of ``value``: a stable merge sort from pairs upwards."""
+    width = 1
+    while width < groups:
+        for low in range(0, groups, 2 * width):
+            middle = min(low + width, groups)
+            high = min(low + 2 * width, groups)
+            one = low
+            other = middle
+            for target in range(low, high):
+                take_one = one < middle
+                if take_one and other < high:
+                    first = work.groups[work.groups[one].order].value
+                    take_one = first <= work.groups[work.groups[other].order].value
+                work.groups[target].spare = work.groups[one].order if take_one else work.groups[other].order
+                one += 1 if take_one else 0
+                other += 0 if take_one else 1
+        for g in range(groups):
+            work.groups[g].order = work.groups[g].spare
+        width *= 2
+
+
+@inner_kernel
 def order_groups(rules: Rules, work: Work, groups: int, stats: FloatArray) -> None:
-    """Fill ``group_order``: groups by mean, by share of the second class, or along the direction."""
+    """Fill ``order``: groups by mean, by share of the second class, or along the direction."""
     classes = stats.shape[0]
+    direction = work.sums[DIRECTION]
     if rules.criterion != VARIANCE and classes > 2:
         principal_direction(rules, work, groups, stats)
     for g in range(groups):
@@ -147,36 +176,37 @@ def order_groups(rules: Rules, work: Work, groups: int, stats: FloatArray) -> No
             value = work.group_stats[g, 1] / weight
         elif classes > 2:
             for k in range(classes):
-                value += work.group_stats[g, k] / weight * work.direction[k]
-        work.group_value[g] = value
-    sorted_groups = np.argsort(work.group_value[:groups], kind="mergesort")
-    for g in range(groups):
-        work.group_order[g] = sorted_groups[g]
+                value += work.group_stats[g, k] / weight * direction[k]
+        work.groups[g].value = value
+        work.groups[g].order = g
+    sort_groups(work, groups)
 
 
-@kernel
+@inner_kernel
 def best_subset(
     rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
 ) -> tuple[int, float]:
-    """The best cut of the ordered groups: (position in ``group_order``, gain sum)."""
+    """The best cut of the ordered groups: (position in ``order``, gain sum)."""
     order_groups(rules, work, groups, stats)
+    left = work.sums[LEFT]
+    right = work.sums[RIGHT]
     before = impurity_sum(stats, rules.criterion)
     best = -1.0
     place = -1
     left_mass = 0.0
     for k in range(stats.shape[0]):
-        work.left[k] = 0.0
+        left[k] = 0.0
     for position in range(groups - 1):
-        g = work.group_order[position]
-        left_mass += work.group_mass[g]
+        g = work.groups[position].order
+        left_mass += work.groups[g].mass
         for k in range(stats.shape[0]):
-            work.left[k] += work.group_stats[g, k]
-            work.right[k] = stats[k] - work.left[k]
+            left[k] += work.group_stats[g, k]
+            right[k] = stats[k] - left[k]
             if rules.criterion != VARIANCE or k != 1:
-                work.right[k] = max(work.right[k], 0.0)
+                right[k] = max(right[k], 0.0)
         if left_mass < least or mass - left_mass < least:
             continue
-        after = impurity_sum(work.left, rules.criterion) + impurity_sum(work.right, rules.criterion)
+        after = impurity_sum(left, rules.criterion) + impurity_sum(right, rules.criterion)
         gain = max(before - after, 0.0)
         if place < 0 or gain > best + TIE * before:
             place = position
@@ -184,23 +214,23 @@ def best_subset(
     return place, best
 
 
-@kernel
+@inner_kernel
 def assign_groups(rules: Rules, work: Work, groups: int, place: int) -> int:
-    """Fill ``group_branch`` for the chosen test; returns the number of branches.
+    """Fill ``branch`` for the chosen test; returns the number of branches.
 
     Of a subset split, branch 0 is the one that holds the lowest code, however the classes are named.
     """
     if rules.nominal == ONE_VS_REST:
         for g in range(groups):
-            work.group_branch[g] = 0 if g == place else 1
+            work.groups[g].branch = 0 if g == place else 1
         return 2
     for g in range(groups):
-        work.group_branch[g] = g
+        work.groups[g].branch = g
     if rules.nominal == MULTIWAY:
         return groups
     for position in range(groups):
-        work.group_branch[work.group_order[position]] = 0 if position <= place else 1
-    if work.group_branch[0] == 1:
+        work.groups[work.groups[position].order].branch = 0 if position <= place else 1
+    if work.groups[0].branch == 1:
         for g in range(groups):
-            work.group_branch[g] = 1 - work.group_branch[g]
+            work.groups[g].branch = 1 - work.groups[g].branch
     return 2

@@ -21,20 +21,20 @@ import math
 
 import numpy as np
 
-from learners._accel import kernel
+from learners._accel import inner_kernel
 from learners.trees.criteria import GINI, VARIANCE, impurity_sum
 from learners.trees.presort import KeyLayout
-from learners.trees.problem import TIE, Problem, Rules, Work
+from learners.trees.problem import CENTRED, LEFT, MASS, RIGHT, TIE, WEIGHT, Problem, Rules, Work
 from learners.types import FloatArray, IntArray
 
 
-@kernel
+@inner_kernel
 def differ(keys: IntArray, i: int, layout: KeyLayout) -> bool:
     """Whether entries i and i + 1 have different values."""
     return (keys[i] >> layout.rank_shift) != (keys[i + 1] >> layout.rank_shift)
 
 
-@kernel
+@inner_kernel
 def class_changes(keys: IntArray, i: int, lo: int, hi: int, layout: KeyLayout) -> bool:
     """Whether the values at i and i + 1, all their rows considered, are not purely of one same class.
 
@@ -57,7 +57,7 @@ def class_changes(keys: IntArray, i: int, lo: int, hi: int, layout: KeyLayout) -
     return False
 
 
-@kernel
+@inner_kernel
 def scan_binary_counts(
     keys: IntArray, lo: int, hi: int, layout: KeyLayout, positives: int, least: int
 ) -> tuple[int, float]:
@@ -83,7 +83,7 @@ def scan_binary_counts(
     return place, best
 
 
-@kernel
+@inner_kernel
 def scan_moments(
     problem: Problem,
     rules: Rules,
@@ -116,10 +116,10 @@ def scan_moments(
     for i in range(lo, hi - 1):
         key = keys[i]
         one = (key >> layout.label_bits) & id_mask
-        weight = 1.0 if rules.unit else problem.weight[one]
+        weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
         left += weight
-        left_sum += weight * (problem.centred[one] if regression else float(key & mask))
-        left_mass += 1.0 if rules.unit else problem.mass[one]
+        left_sum += weight * (problem.numbers[CENTRED, one] if regression else float(key & mask))
+        left_mass += 1.0 if rules.unit else problem.numbers[MASS, one]
         moment = left_sum * total - total_sum * left
         square = moment * moment
         product = left * (total - left)
@@ -131,7 +131,7 @@ def scan_moments(
     return place, best
 
 
-@kernel
+@inner_kernel
 def scan_class_counts(
     problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, stats: FloatArray, least: int
 ) -> tuple[int, float]:
@@ -144,8 +144,8 @@ def scan_class_counts(
     mask = (np.int64(1) << layout.label_bits) - 1
     rows = hi - lo
     gini = rules.criterion == GINI
-    left = work.left
-    right = work.right
+    left = work.sums[LEFT]
+    right = work.sums[RIGHT]
     left_inner = 0.0
     right_inner = 0.0
     for k in range(stats.shape[0]):
@@ -181,7 +181,7 @@ def scan_class_counts(
     return place, best
 
 
-@kernel
+@inner_kernel
 def scan_class_weights(
     problem: Problem,
     rules: Rules,
@@ -197,8 +197,8 @@ def scan_class_weights(
     layout = problem.layout
     mask = (np.int64(1) << layout.label_bits) - 1
     id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
-    left = work.left
-    right = work.right
+    left = work.sums[LEFT]
+    right = work.sums[RIGHT]
     for k in range(stats.shape[0]):
         left[k] = 0.0
         right[k] = stats[k]
@@ -211,10 +211,10 @@ def scan_class_weights(
         key = keys[i]
         one = (key >> layout.label_bits) & id_mask
         k = key & mask
-        weight = problem.weight[one]
+        weight = problem.numbers[WEIGHT, one]
         left[k] += weight
         right[k] = max(right[k] - weight, 0.0)
-        left_mass += problem.mass[one]
+        left_mass += problem.numbers[MASS, one]
         if left_mass >= least and mass - left_mass >= least and differ(keys, i, layout):
             after = impurity_sum(left, rules.criterion) + impurity_sum(right, rules.criterion)
             gain = max(before - after, 0.0)
@@ -224,7 +224,7 @@ def scan_class_weights(
     return place, best
 
 
-@kernel
+@inner_kernel
 def count_thresholds(
     problem: Problem, rules: Rules, keys: IntArray, lo: int, hi: int, mass: float, least: float
 ) -> int:
@@ -234,7 +234,7 @@ def count_thresholds(
     count = 0
     left = 0.0
     for i in range(lo, hi - 1):
-        left += 1.0 if rules.unit else problem.mass[(keys[i] >> layout.label_bits) & id_mask]
+        left += 1.0 if rules.unit else problem.numbers[MASS, (keys[i] >> layout.label_bits) & id_mask]
         if left >= least and mass - left >= least and differ(keys, i, layout):
             count += 1
     return count
