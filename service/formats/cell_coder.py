@@ -59,7 +59,7 @@ class CellCoder:
         """Numbers out of texts that hold nothing but characters of plain numbers."""
         if not self._syntax.is_plain or not self._empty_is_missing:
             return None
-        if "".join(value for value in values if value).translate(_NOT_IN_NUMBERS):
+        if "".join(filter(None, values)).translate(_NOT_IN_NUMBERS):
             return None
         try:
             return [float(value) if value else MISSING for value in values]

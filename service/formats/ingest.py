@@ -70,7 +70,7 @@ def ingest(
     format_name = detect_format(path, options.format, filename, content_type)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=out.parent)))
-        reader = stack.enter_context(open_reader(path, format_name, options, limits, folder))
+        reader = open_reader(path, format_name, options, limits, folder)
         filled = fill(reader, options, limits, folder, stack)
         concluded = [conclude(one.builder, one.cells, reader.lines_of) for one in filled]
         writing = _Writing(filled, concluded)

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from service.formats.csv_reader import CsvReader
 from service.formats.options import ReadOptions
 from service.formats.reading import Reader
 from service.settings import Limits
 
 
-@contextmanager
-def open_reader(path: Path, format_name: str, options: ReadOptions, limits: Limits, folder: Path) -> Iterator[Reader]:
+def open_reader(path: Path, format_name: str, options: ReadOptions, limits: Limits, folder: Path) -> Reader:
     """A reader of the file.
 
     Args:
@@ -22,5 +18,22 @@ def open_reader(path: Path, format_name: str, options: ReadOptions, limits: Limi
         options: how to read it.
         limits: what is too much.
         folder: for temporary files; removed by the caller.
+
+    Raises:
+        ServiceError: the head of the file shows already that it cannot be read.
     """
-    yield CsvReader(path, options, folder, format_name)
+    if format_name in ("json", "ndjson"):
+        from service.formats.json_reader import JsonReader
+
+        return JsonReader(path, options, folder, format_name)
+    if format_name in ("parquet", "arrow"):
+        from service.formats.arrow_reader import ArrowReader
+
+        return ArrowReader(path, options, limits, format_name)
+    if format_name == "arff":
+        from service.formats.arff_reader import ArffReader
+
+        return ArffReader(path, options, folder)
+    from service.formats.csv_reader import CsvReader
+
+    return CsvReader(path, options, folder, format_name)

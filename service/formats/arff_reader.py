@@ -1,0 +1,158 @@
+"""ARFF, dense and sparse: our own reader, because the libraries misread blanks in braces or a quoted ``?``.
+
+A comment is a line that begins with ``%``. In a sparse row, ``{index value, ...}``, what is not named is 0
+or the first level; texts and dates must be named. Instance weights and relational attributes are refused.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+
+from learners.table import Kind
+from service.errors import Fault, Invalid
+from service.formats.arff_header import Attribute, read_header
+from service.formats.arff_text import ArffSyntaxError, split_values
+from service.formats.faults import Faults, cut, shown
+from service.formats.options import ReadOptions
+from service.formats.reading import CELL, TEXT, Block, Declared, Reader
+from service.formats.text_bytes import checked_text
+from service.formats.text_cells import TextCells, token_array, without_tokens
+from service.formats.written_numbers import NumberSyntax
+
+_BLOCK_ROWS = 10_000
+_NEEDS_TOKENS = re.compile(r"[{}'\"\\]")
+_SPARSE_ENTRY = re.compile(r"(\d+)\s+(.*)", re.DOTALL)
+
+Row = list[str | None]
+
+
+class ArffReader(Reader):
+    """An ARFF file whose header has been read."""
+
+    def __init__(self, path: Path, options: ReadOptions, folder: Path) -> None:
+        super().__init__("arff")
+        self._file = checked_text(path, options.codec, None, folder)
+        self._tokens = token_array(options.missing_tokens)
+        self._empty_is_missing = "" in options.missing_tokens
+        self._syntax = NumberSyntax(options.decimal, options.thousands, self._empty_is_missing)
+        self._attributes = read_header(self._lines())
+        for one in self._attributes:
+            if one.type == "numeric":
+                self.declared[one.name] = Declared(Kind.NUMERIC)
+            elif one.type == "nominal":
+                self.declared[one.name] = Declared(Kind.NOMINAL, one.levels)
+
+    def names(self) -> list[str]:
+        return [one.name for one in self._attributes]
+
+    def blocks(self, skip: frozenset[str]) -> Iterator[Block]:
+        keep = [at for at, one in enumerate(self._attributes) if one.name not in skip]
+        rows = self._rows()
+        while block := list(itertools.islice(rows, _BLOCK_ROWS)):
+            columns = list(zip(*(row for _, row in block), strict=True))
+            lines = [line for line, _ in block]
+            cells = {self._attributes[at].name: self._cells(self._attributes[at], columns[at], lines) for at in keep}
+            yield Block(len(block), cells)
+
+    def lines_of(self, rows: Iterable[int]) -> dict[int, int]:
+        wanted = set(rows)
+        return {row: line for row, (line, _) in enumerate(self._rows()) if row in wanted} if wanted else {}
+
+    def _lines(self) -> Iterator[tuple[int, str]]:
+        with self._file.path.open(encoding="utf-8-sig") as file:
+            yield from enumerate(file, 1)
+
+    def _rows(self) -> Iterator[tuple[int, Row]]:
+        """The rows with their lines; None where missing."""
+        lines = self._lines()
+        read_header(lines)
+        width = len(self._attributes)
+        for number, line in lines:
+            text = line.strip()
+            if not text or text[0] == "%":
+                continue
+            try:
+                row = self._row(text)
+            except ArffSyntaxError as error:
+                raise Invalid(f"Line {number}: {error}", [Fault(str(error), line=number)]) from None
+            if len(row) != width:
+                message = f"line {number} has {len(row)} values, the header has {width} attributes"
+                raise Invalid(f"Rows differ from the header: {message}", [Fault(message, line=number, allowed=width)])
+            yield number, row
+
+    def _row(self, text: str) -> Row:
+        if not _NEEDS_TOKENS.search(text):
+            return [self._bare(value.strip()) for value in text.split(",")]
+        if text[0] == "{":
+            return self._sparse(text)
+        values = split_values(text)
+        last, is_quoted = values[-1]
+        if len(values) > len(self._attributes) and not is_quoted and last.startswith("{"):
+            raise ArffSyntaxError("instance weights are not read here; put the weight into a column")
+        return [value if quoted else self._bare(value) for value, quoted in values]
+
+    def _bare(self, value: str) -> str | None:
+        if value == "?":
+            return None
+        if value:
+            return value
+        if self._empty_is_missing:
+            return None
+        raise ArffSyntaxError("a value is empty; a missing one is written ?")
+
+    def _sparse(self, text: str) -> Row:
+        if not text.endswith("}"):
+            raise ArffSyntaxError("a sparse row is not closed by } (instance weights are not read here)")
+        row: Row = [one.levels[0] if one.levels else "0" for one in self._attributes]
+        unnamed = {at for at, one in enumerate(self._attributes) if one.type in ("string", "date")}
+        inside = text[1:-1].strip()
+        for entry in _split_entries(inside) if inside else []:
+            match = _SPARSE_ENTRY.fullmatch(entry.strip())
+            if match is None or int(match[1]) >= len(row):
+                raise ArffSyntaxError(f"{shown(entry.strip())} is no 'index value' of a sparse row")
+            value, is_quoted = split_values(match[2])[0]
+            row[int(match[1])] = value if is_quoted else self._bare(value)
+            unnamed.discard(int(match[1]))
+        if unnamed:
+            name = self._attributes[min(unnamed)].name
+            raise ArffSyntaxError(f"a sparse row must name {shown(name)}, because texts and dates have no zero")
+        return row
+
+    def _cells(self, attribute: Attribute, values: Sequence[str | None], lines: Sequence[int]) -> TextCells:
+        if attribute.type == "date":
+            _check_dates(attribute, values, lines)
+        array = without_tokens(pa.array(values, pa.string()), self._tokens)
+        return TextCells(array, self._syntax, CELL if attribute.type in ("numeric", "nominal") else TEXT)
+
+
+def _split_entries(text: str) -> list[str]:
+    """The entries of a sparse row; commas within quotes do not separate."""
+    return re.findall(r"""(?:[^,'"]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")+""", text)
+
+
+def _check_dates(attribute: Attribute, values: Sequence[str | None], lines: Sequence[int]) -> None:
+    wrong = {value for value in set(values) if value is not None and not _is_date(value, attribute.date_format)}
+    if not wrong:
+        return
+    faults = Faults()
+    for value, line in zip(values, lines, strict=True):
+        if value in wrong and value is not None:
+            message = f"line {line}, column {shown(attribute.name)}: {shown(value)} is no date as declared"
+            faults.add(
+                Fault(message, line=line, column=cut(attribute.name), allowed=attribute.date_pattern, value=cut(value))
+            )
+    faults.raise_if_any("Dates do not fit their pattern")
+
+
+def _is_date(value: str, date_format: str) -> bool:
+    try:
+        datetime.strptime(value, date_format)
+    except ValueError:
+        return False
+    return True

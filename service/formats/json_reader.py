@@ -1,0 +1,133 @@
+"""JSON arrays of objects and newline-delimited objects, in blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from service.errors import Fault, Invalid, TooLarge
+from service.formats.faults import cut, shown
+from service.formats.json_pieces import MAX_RECORD, array_pieces
+from service.formats.options import ReadOptions
+from service.formats.reading import Block, Reader
+from service.formats.text_bytes import checked_text
+from service.formats.value_cells import ALLOWED_TYPES, ValueCells
+from service.formats.written_numbers import NumberSyntax
+from service.strict_json import refuse_duplicate_keys
+
+_PIECE = 4 << 20
+
+
+class JsonReader(Reader):
+    """A file of objects. Columns are the keys in their order of appearance; a key that a row lacks is missing."""
+
+    def __init__(self, path: Path, options: ReadOptions, folder: Path, format_name: str) -> None:
+        super().__init__(format_name)
+        self._file = checked_text(path, options.codec, None, folder)
+        self._tokens = frozenset(token for token in options.missing_tokens if token)
+        self._syntax = NumberSyntax(options.decimal, options.thousands, "" in options.missing_tokens)
+
+    def blocks(self, skip: frozenset[str]) -> Iterator[Block]:
+        first_row = 0
+        for records in self._pieces():
+            if not records:
+                continue
+            self._check_objects(records, first_row)
+            names = dict.fromkeys(chain.from_iterable(records))
+            cells = {
+                name: self._cells(name, [record.get(name) for record in records], first_row)
+                for name in names
+                if name not in skip
+            }
+            yield Block(len(records), cells)
+            first_row += len(records)
+
+    def lines_of(self, rows: Iterable[int]) -> dict[int, int]:
+        if self.format != "ndjson":
+            return {}
+        wanted = set(rows)
+        with self._file.path.open("rb") as file:
+            written = (number for number, line in enumerate(file, 1) if line.strip())
+            return {row: line for row, line in enumerate(written) if row in wanted}
+
+    def _pieces(self) -> Iterator[list[Any]]:
+        if self.format == "json":
+            return array_pieces(self._file.path, self._file.start)
+        return _line_pieces(self._file.path, self._file.start)
+
+    def _cells(self, name: str, values: list[Any], first_row: int) -> ValueCells:
+        if not ALLOWED_TYPES.issuperset(map(type, values)):
+            at = next(at for at, value in enumerate(values) if type(value) not in ALLOWED_TYPES)
+            message = f"row {first_row + at}, column {shown(name)}: a cell is a text, a number, true, false or null"
+            raise Invalid(f"{message}, not a list or an object", [Fault(message, row=first_row + at, column=cut(name))])
+        return ValueCells(values, self._tokens, self._syntax)
+
+    def _check_objects(self, records: Sequence[Any], first_row: int) -> None:
+        for at, record in enumerate(records):
+            if type(record) is not dict:
+                row = first_row + at
+                line = self.lines_of([row]).get(row)
+                message = f"row {row} is no object of values by column name"
+                raise Invalid(message, [Fault(message, row=row, line=line)])
+
+
+def _line_pieces(path: Path, start: int) -> Iterator[list[Any]]:
+    """The values of a file's lines, some thousands at a time; blank lines count for nothing."""
+    decode = msgspec.json.Decoder().decode
+    first_line = 1
+    for lines in _line_blocks(path, start):
+        values: list[Any] = []
+        for at, line in enumerate(lines):
+            if not line or line.isspace():
+                continue
+            try:
+                values.append(decode(line))
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                _refuse_line(error, first_line + at)
+        if b"".join(lines).count(b":") != sum(len(value) for value in values if isinstance(value, dict)):
+            _check_keys(lines, first_line)
+        first_line += len(lines)
+        yield values
+
+
+def _line_blocks(path: Path, start: int) -> Iterator[list[bytes]]:
+    with path.open("rb") as file:
+        file.seek(start)
+        rest = b""
+        while block := file.read(_PIECE):
+            whole, newline, rest_of_block = block.rpartition(b"\n")
+            if newline:
+                yield (rest + whole).split(b"\n")
+                rest = rest_of_block
+            else:
+                rest += block
+            if len(rest) > MAX_RECORD:
+                raise TooLarge(
+                    f"A line is longer than {MAX_RECORD} bytes", [Fault("line too long", allowed=MAX_RECORD)]
+                )
+        if rest:
+            yield [rest]
+
+
+def _check_keys(lines: Sequence[bytes], first_line: int) -> None:
+    for at, line in enumerate(lines):
+        value = msgspec.json.decode(line) if line.strip() else None
+        if isinstance(value, dict):
+            try:
+                refuse_duplicate_keys(line, len(value))
+            except Invalid as error:
+                raise Invalid(f"Line {first_line + at}: {error.detail}", error.faults) from None
+
+
+def _refuse_line(error: Exception, line: int) -> None:
+    if isinstance(error, RecursionError):
+        reason = "nested too deeply; a row is an object of plain values"
+    else:
+        reason = str(error)
+        if "invalid character" in reason:
+            reason += "; note that JSON knows no NaN and no Infinity: a missing value is null"
+    raise Invalid(f"Line {line} is not JSON: {reason}", [Fault(reason[:200], line=line)]) from None
