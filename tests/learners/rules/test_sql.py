@@ -1,0 +1,198 @@
+import math
+import sqlite3
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from learners.errors import LearnerError
+from learners.rules.from_tree import rules_of_nodes
+from learners.rules.sql import case_expression, select_statement
+from learners.rules.sql_literals import identifier, number_literal, text_literal
+from learners.table import Column, Kind, Table
+from tests.learners.rules.test_from_tree import TARGET, tree_and_rows
+from tests.learners.trees.peers import chain
+
+sayable = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
+NAMES = ["plain", "it's", 'say "no"', "a,b", "", "two\nlines", "größe {x}", "--", "/* */", "%s", "?", "日本"]
+
+
+def test_case_is_the_answer_of_the_one_rule_that_covers_a_row(database):
+    for seed in range(12):
+        nodes, table = tree_and_rows(seed, 0.2 * (seed % 2), 0.0)
+        rules = rules_of_nodes(nodes, table.columns, TARGET)
+        matches = rules.matches(table)
+        database.fill(table)
+        leaves, labels = (database.evaluate(case_expression(rules, answer)) for answer in ("leaf", "label"))
+        for shares, leaf, label in zip(matches, leaves, labels, strict=True):
+            certain = [rule for rule, share in zip(rules.rules, shares, strict=True) if share == 1]
+            assert leaf == (certain[0].leaf if certain else None)
+            assert label == (certain[0].answer if certain else None)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_select_answers_every_row_as_the_tree_does(database, seed):
+    nodes, table = tree_and_rows(seed, 0.2, 0.15 * (seed % 2))
+    table.values[:, 3] = np.where(table.values[:, 3] < 0, np.nan, table.values[:, 3])  # no third boolean
+    rules = rules_of_nodes(nodes, table.columns, TARGET)
+    database.fill(table)
+    found = database.select(select_statement(rules, "rows"))
+    expected = rules.predict_proba(table)
+    for row, probabilities in zip(found, expected, strict=True):
+        given_ones = [row[f"proba_{label}"] for label in rules.classes]
+        np.testing.assert_allclose(given_ones, probabilities, atol=1e-12)
+        assert row["prediction"] == rules.classes[int(np.argmax(given_ones))]
+
+
+def test_regression(database):
+    nodes = chain(3, np.array([[3.5, 1.0], [2.0, 4.0], [-1e15, 0.0]]))
+    rules = rules_of_nodes(nodes, [Column("x")], Column("price"))
+    table = Table((Column("x"),), np.asfortranarray([[0.0], [0.5], [2.0], [math.nan]]))
+    database.fill(table)
+    found = [row["prediction"] for row in database.select(select_statement(rules, "rows"))]
+    np.testing.assert_allclose(found, rules.predict(table), rtol=1e-12)
+    assert database.evaluate(case_expression(rules)) == [3.5, 2.0, -1e15, None]
+
+
+def neighbours(threshold):
+    return [math.nextafter(threshold, -math.inf), threshold, math.nextafter(threshold, math.inf)]
+
+
+def thresholds():
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 0x7FE0000000000000, 60, dtype=np.uint64).view(float)
+    decimals = [0.1, 0.3, 0.1 + 0.2, 2.45, 75.0, 0.8, 4.95, 1.7, 3.965e-06, 123456.789, -5.25, 0.0]
+    return [*decimals, 5e-324, 2.3e-308, 1.46e258, -1.67e71, 1e300, 2.0**53, 1e22, 1e23, *bits, *rng.normal(size=60)]
+
+
+def test_thresholds_are_exact_to_the_last_bit(database):
+    """A row on the threshold and one unit in the last place to each side of it."""
+    for start in range(0, len(thresholds()), 40):
+        some = thresholds()[start : start + 40]
+        columns = tuple(Column(f"x{index}") for index in range(len(some)))
+        database.fill(Table(columns, np.asfortranarray(np.array([neighbours(one) for one in some]).T)))
+        found = [
+            database.evaluate(f"CASE WHEN {identifier(column.name)} <= {number_literal(one)} THEN 1 ELSE 0 END")
+            for column, one in zip(columns, some, strict=True)
+        ]
+        assert found == [[1, 1, 0]] * len(some)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.decimals(-1000, 1000, places=4).map(float))
+def test_number_literals_read_back_exactly(number):
+    (found,) = sqlite3.connect(":memory:").execute(f"SELECT {number_literal(number)}").fetchone()
+    assert found == number
+
+
+def test_short_numbers_stay_readable():
+    assert number_literal(2.45) == "CAST('2.45' AS DOUBLE PRECISION)"
+    assert number_literal(75.0) == "CAST('75' AS DOUBLE PRECISION)"
+    assert number_literal(0.1 + 0.2) == (
+        "(CAST(5404319552844596 AS DOUBLE PRECISION) / 18014398509481984 /* 0.30000000000000004 */)"
+    )
+
+
+def test_names_and_levels_are_quoted(database):
+    columns = tuple(
+        Column(f"c {name}"[:40], Kind.NOMINAL, (*NAMES[index:], *NAMES[:index])) for index, name in enumerate(NAMES)
+    )
+    target = Column("t", Kind.NOMINAL, tuple(NAMES))
+    table = Table(columns, np.asfortranarray(np.tile(np.arange(len(NAMES), dtype=float)[:, None], len(NAMES))))
+    database.fill(table)
+    for feature in range(len(NAMES)):
+        nodes = multiway(feature, len(NAMES))
+        rules = rules_of_nodes(nodes, columns, target)
+        assert database.evaluate(case_expression(rules)) == NAMES
+        found = database.select(select_statement(rules, "rows"))
+        assert [row["prediction"] for row in found] == NAMES
+        assert [row[f"proba_{name}"] for row, name in zip(found, NAMES, strict=True)] == [1] * len(NAMES)
+
+
+def multiway(feature, width):
+    """A root that sends code k to leaf k, which answers class k."""
+    nodes = chain(2, np.eye(2))
+    arrays = {name: np.resize(array, (width + 1, *array.shape[1:])) for name, array in nodes.to_arrays().items()}
+    first = np.arange(width + 1) == 0
+    values = np.vstack([np.ones(width), np.eye(width)])
+    arrays |= {
+        "test": np.where(first, 2, 0).astype(np.int8),
+        "feature": np.where(first, feature, -1).astype(np.int32),
+        "first_child": np.where(first, 1, -1).astype(np.int32),
+        "n_children": np.where(first, width, 0).astype(np.int32),
+        "parent": np.where(first, -1, 0).astype(np.int32),
+        "fraction": np.where(first, 1.0, 1 / width),
+        "level_start": np.zeros(width + 1, np.int32),
+        "level_count": np.where(first, width, 0).astype(np.int32),
+        "level_codes": np.arange(width, dtype=np.int32),
+        "level_branch": np.arange(width, dtype=np.int32),
+        "missing_branch": np.full(width + 1, -1, np.int32),
+        "other_branch": np.full(width + 1, -1, np.int32),
+        "weight": values.sum(axis=1),
+        "value": values,
+    }
+    return type(nodes).from_arrays(arrays)
+
+
+def test_number_and_boolean_levels(database):
+    numbers = Column("n", Kind.NOMINAL, ("-2", "0.1", "3"), "number")
+    flags = Column("f", Kind.BOOLEAN, ("false", "true"), "boolean")
+    table = Table((numbers, flags), np.asfortranarray([[0.0, 0], [1, 1], [2, 0]]))
+    database.fill(table)
+    by_number = rules_of_nodes(multiway(0, 3), table.columns, Column("t", Kind.NOMINAL, ("-2", "0.1", "3"), "number"))
+    assert database.evaluate(case_expression(by_number)) == [-2, 0.1, 3]
+    by_flag = rules_of_nodes(multiway(1, 2), table.columns, Column("t", Kind.BOOLEAN, ("false", "true"), "boolean"))
+    assert [bool(one) for one in database.evaluate(case_expression(by_flag))] == [False, True, False]
+
+
+def test_four_thousand_rules_stay_within_the_databases_limits(database):
+    nodes = chain(4000, np.eye(3)[np.arange(4000) % 3])
+    rules = rules_of_nodes(nodes, [Column("x")], TARGET)
+    table = Table((Column("x"),), np.asfortranarray([[0.0], [1.5], [3999.0], [math.nan]]))
+    database.fill(table)
+    assert database.evaluate(case_expression(rules)) == ["no", "yes", "no", None]
+    found = database.select(select_statement(rules, "rows"))
+    assert [row["prediction"] for row in found] == ["no", "yes", "no", "no"]
+    assert found[3]["proba_perhaps"] == pytest.approx(1333 / 4000, abs=1e-12)
+
+
+def test_answer_columns_do_not_clash_with_the_tables(database):
+    columns = (Column("prediction"), Column("proba_yes"))
+    rules = rules_of_nodes(chain(3, np.eye(3)), columns, TARGET)
+    database.fill(Table(columns, np.asfortranarray([[0.0, 7.0]])))
+    (row,) = database.select(select_statement(rules, "rows"))
+    assert (row["prediction"], row["prediction_"], row["proba_yes"], row["proba_yes_"]) == (0, "no", 7, 0)
+
+
+def test_long_classes_and_classes_that_differ_in_capitals(database):
+    labels = ("x" * 100 + "a", "x" * 100 + "b", "yes", "YES")
+    target = Column("t", Kind.NOMINAL, labels)
+    columns = (Column("c", Kind.NOMINAL, ("1", "2", "3", "4")),)
+    database.fill(Table(columns, np.asfortranarray(np.arange(4.0)[:, None])))
+    found = database.select(select_statement(rules_of_nodes(multiway(0, 4), columns, target), "rows"))
+    assert [row["prediction"] for row in found] == list(labels)
+    assert [found[0][name] for name in ("proba_1", "proba_2", "proba_yes", "proba_YES_")] == [1, 0, 0, 0]
+
+
+def test_nul_is_refused():
+    for quote in (identifier, text_literal):
+        with pytest.raises(LearnerError, match="NUL"):
+            quote("a\0b")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12), min_size=2, max_size=6, unique=True
+    )
+)
+def test_any_level_survives(levels):
+    column = Column("c'\"", Kind.NOMINAL, tuple(levels))
+    rules = rules_of_nodes(multiway(0, len(levels)), [column], Column("t", Kind.NOMINAL, tuple(levels)))
+    connection = sqlite3.connect(":memory:")
+    for level in levels:
+        source = f"SELECT {text_literal(level)} AS {identifier(column.name)}"
+        (found,) = connection.execute(f"SELECT {case_expression(rules)} FROM ({source})").fetchone()
+        assert found == level
+    connection.close()
