@@ -7,8 +7,11 @@ answers small prediction requests never needs it, starts sooner and stays some 6
 from __future__ import annotations
 
 import os
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import update_wrapper
 from types import FunctionType
 from typing import Any, TypeVar, cast
@@ -20,6 +23,7 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 INTERPRETED = os.environ.get("RULEWOOD_INTERPRET") == "1"
 
 _lock = threading.RLock()
+_plain: ContextVar[bool] = ContextVar("plain", default=False)
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -50,6 +54,24 @@ def interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
     return plain
 
 
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """Run kernels as plain Python meanwhile, unless they are compiled already: for a handful of rows.
+
+    Their answers are the same to the bit, and numba need not be imported for them.
+    """
+    token = _plain.set(True)
+    try:
+        yield
+    finally:
+        _plain.reset(token)
+
+
+def is_loaded() -> bool:
+    """Whether numba has been imported, so that a kernel costs no more than its work."""
+    return "numba" in sys.modules
+
+
 class _Deferred:
     """Stands for a kernel until it is called; ``py_func`` is the function as written."""
 
@@ -60,11 +82,13 @@ class _Deferred:
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
-        if self._is_inner:
-            raise TypeError(f"{self.py_func.__name__} is called by kernels only")
         compiled = self._compiled
         if compiled is None:
+            if _plain.get():
+                return self.py_func(*arguments)
             compiled = self.dispatcher()
+        if self._is_inner:
+            raise TypeError(f"{self.py_func.__name__} is called by kernels only")
         return compiled(*arguments)
 
     def dispatcher(self) -> Callable[..., Any]:

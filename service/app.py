@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import multiprocessing
 import os
 import signal
@@ -11,12 +12,15 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp
 
 from service import logs
 from service.deps import Services
+from service.front import Front
 from service.gate import Gate, InFlight
 from service.http import install_error_handlers
+from service.metrics import Metrics
 from service.observing import Observer
 from service.openapi import install_document
 from service.operations.ingesting import Ingester
@@ -71,7 +75,8 @@ def create_app(settings: Settings) -> ASGIApp:
     for module in _ROUTERS:
         app.include_router(module.router)
     minimal = settings.error_detail == "minimal"
-    return Observer(Gate(app, settings.limits, services.in_flight), minimal=minimal, observe=lambda *_: None)
+    gate = Gate(app, settings.limits, services.in_flight)
+    return Front(Observer(gate, minimal=minimal, observe=services.metrics.observe), services)
 
 
 def make_services(settings: Settings) -> Services:
@@ -85,6 +90,8 @@ def make_services(settings: Settings) -> Services:
         blobs=blobs,
         keyring=Keyring(loopback=is_loopback(settings.host)),
         serving=Serving(store, blobs),
+        metrics=Metrics(settings.data / "metrics" if settings.workers > 1 else None),
+        metrics=Metrics(settings.data / "metrics" if settings.workers > 1 else None),
         in_flight=InFlight(settings.limits.requests_in_flight),
         ingester=Ingester(settings.limits),
     )
@@ -98,13 +105,22 @@ def _lifespan(services: Services) -> Callable[[FastAPI], AbstractAsyncContextMan
             changes.REGISTRY: services.serving.refresh,
             changes.KEYS: lambda counter: services.keyring.load(services.store),
         }
-        watcher = ChangeWatcher(services.store, actions)
+        watcher = ChangeWatcher(services.store, actions, besides=services.metrics.publish)
         watcher.start()
+        publishing = asyncio.create_task(_publish(services.metrics))
         try:
             yield
         finally:
+            publishing.cancel()
             watcher.stop()
             services.ingester.close()
             services.store.dispose()
 
     return life
+
+
+async def _publish(metrics: Metrics) -> None:
+    """Let the other API processes know this one's measures, once a second."""
+    while True:
+        await asyncio.sleep(1.0)
+        await run_in_threadpool(metrics.publish)

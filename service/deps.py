@@ -10,6 +10,7 @@ from fastapi import Depends, Query
 from starlette.requests import Request
 
 from service.gate import InFlight
+from service.metrics import Metrics
 from service.operations.ingesting import Ingester
 from service.operations.keys import Keyring, Principal
 from service.operations.serving import Serving
@@ -27,6 +28,7 @@ class Services:
     blobs: Blobs
     keyring: Keyring
     serving: Serving
+    metrics: Metrics
     in_flight: InFlight
     ingester: Ingester
 

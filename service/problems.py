@@ -28,6 +28,11 @@ class InternalError(ServiceError):
 
     status, slug, title = 500, "internal", "The service failed"
 
+    @classmethod
+    def of_request(cls, request_id: str) -> InternalError:
+        """The error of the request with this id."""
+        return cls(f"A defect of the service; its log has the details under request {request_id}.")
+
 
 class MethodNotAllowed(ServiceError):
     """The path exists but not with this method; sent with ``Allow``."""
@@ -60,7 +65,7 @@ def document(error: ServiceError, request_id: str, *, minimal: bool = False) -> 
         "request_id": request_id,
     }
     if error.faults:
-        problem["errors"] = [_fault(fault, minimal) for fault in error.faults[:MAX_FAULTS]]
+        problem["errors"] = [fault_json(fault, minimal=minimal) for fault in error.faults[:MAX_FAULTS]]
         problem["errors_total"] = max(len(error.faults), int(error.extra.get("errors_total", 0)))
     for name, value in error.extra.items():
         problem.setdefault(name, _plain(value))
@@ -77,7 +82,8 @@ def render(error: ServiceError, request_id: str, *, minimal: bool = False) -> Re
     return Rendered(error.status, headers, strict_json.encode(document(error, request_id, minimal=minimal)))
 
 
-def _fault(fault: Fault, minimal: bool) -> dict[str, Any]:
+def fault_json(fault: Fault, *, minimal: bool = False) -> dict[str, Any]:
+    """One fault as it stands in a problem document."""
     shown: dict[str, Any] = {"message": _cut(fault.message, _DETAIL_LIMIT)}
     if minimal:
         where = [("row", fault.row), ("line", fault.line), ("column", fault.column), ("parameter", fault.parameter)]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from service import strict_json
 from service.errors import Fault, NotAcceptable, UnsupportedMediaType
 from service.operations.codec import LARGE, to_matrix
-from service.operations.predict import Bounds, Describe, Form, answer_json, check_count, read_body
+from service.operations.predict import Bounds, Describe, Form, answer_json, join_answer, plain_tail, read_body
 from service.operations.row_formats import read_rows, write_lines
 from service.operations.rows import Encoded, Options
 from service.operations.served import ServedModel
@@ -95,48 +95,75 @@ def _media_type(header: str) -> str:
     return header.partition(";")[0].strip().lower()
 
 
-def answer(model: ServedModel, body: bytes, call: Call, bounds: Bounds, describe: Describe) -> Reply:
+def answer(
+    model: ServedModel, body: bytes, call: Call, bounds: Bounds, describe: Describe, count: Callable[[int], None]
+) -> Reply:
     """Answer one request.
+
+    Args:
+        model: which answers.
+        body: what was sent.
+        call: what is asked.
+        bounds: limits.
+        describe: how faults of rows are written.
+        count: told how many rows are being answered.
 
     Raises:
         BadRequest, Invalid, TooLarge: see :mod:`service.operations.predict`.
     """
-    media_type = MEDIA_TYPES[call.wanted]
     if call.sent == "json":
         encoded, options = _read_json(model, body, call, bounds)
-        if call.wanted == "json":
-            return Reply(media_type, answer_json(model, encoded, options, describe, call.form))
         batches = iter((encoded,))
     else:
         options = call.options
         rows = read_rows(body, call.sent, bounds)
         if call.wanted == "json":
-            return Reply(media_type, answer_json(model, rows.encode_all(model, options), options, describe, call.form))
-        batches = rows.batches(model, options)
-    return Reply(media_type, write_lines(model, batches, options, describe, call.wanted, call.form))
+            encoded = rows.encode(model, options)
+        else:
+            batches = rows.batches(model, options)
+    media_type = MEDIA_TYPES[call.wanted]
+    if call.wanted == "json":
+        count(encoded.n_rows)
+        return Reply(media_type, answer_json(model, encoded, options, describe, call.form))
+    counted = _counted(batches, count)
+    return Reply(media_type, write_lines(model, counted, options, describe, call.wanted, call.form))
+
+
+def _counted(batches: Iterator[Encoded], count: Callable[[int], None]) -> Iterator[Encoded]:
+    for encoded in batches:
+        count(encoded.n_rows)
+        yield encoded
 
 
 def _read_json(model: ServedModel, body: bytes, call: Call, bounds: Bounds) -> tuple[Encoded, Options]:
-    if len(body) >= LARGE:
-        encoded = model.codec.read_large(body)
+    if len(body) >= LARGE and call.options.missing == "fractional":
+        encoded = model.codec.read_large(body, bounds.rows)
         if encoded is not None:
-            check_count(encoded.n_rows, bounds)
-            if call.options.missing == "fractional":
-                return encoded, call.options
+            return encoded, call.options
     return read_body(body, model, call.options, bounds)
 
 
-def answer_fast(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> bytes | None:
-    """The answer of a small JSON request of named rows without query, or None where that is not simple."""
+def answer_fast(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
+    """The answer of a small and simple JSON request without query, and its rows; None where it is not simple."""
     read = model.codec.read_small(body)
     if read is None:
         return None
     rows, explain, complete = read
     if not 0 < len(rows) <= bounds.rows:
         return None
-    if complete and len(rows) == 1:
-        answered = model.answer_one(rows[0], explain=explain)
-        if answered is not None:
-            return answered
+    if complete:
+        members = model.answer_plain(rows, explain=explain)
+        if members is not None:
+            return join_answer(model, members, plain_tail(len(rows))), len(rows)
     encoded = Encoded(to_matrix(rows))
-    return answer_json(model, encoded, Options(explain=explain), describe)
+    return answer_json(model, encoded, Options(explain=explain), describe), len(rows)
+
+
+def answer_large(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
+    """The same for a body of any size, to be called in a thread."""
+    if len(body) < LARGE:
+        return answer_fast(model, body, bounds, describe)
+    encoded = model.codec.read_large(body, bounds.rows)
+    if encoded is None:
+        return None
+    return answer_json(model, encoded, Options(), describe), encoded.n_rows

@@ -110,11 +110,11 @@ class RowCodec:
                 cells[place] = code
         return cells
 
-    def read_large(self, body: bytes) -> Encoded | None:
-        """The rows of a body of either form without options."""
+    def read_large(self, body: bytes, max_rows: int) -> Encoded | None:
+        """The rows of a body of either form without options, at most so many."""
         if self._scanner is None:
             self._scanner = _Scanner(self._columns, self._codes)
-        values = self._scanner.read(body)
+        values = self._scanner.read(body, max_rows)
         if values is None or (not self._takes_missing and np.isnan(values).any()):
             return None
         return Encoded(values)
@@ -168,7 +168,7 @@ class _Scanner:
         numbers = [*(list(table.values()) for table in texts), list(range(len(columns)))]
         self._names = json_scan.make_names(tables, numbers)
 
-    def read(self, body: bytes) -> FloatArray | None:
+    def read(self, body: bytes, max_rows: int) -> FloatArray | None:
         begin = _ROWS.match(body)
         order: Array | None = None
         n_rows = body.count(b"{") - 1
@@ -180,7 +180,9 @@ class _Scanner:
             n_rows = body.count(b"[") - 2
             if order is None:
                 return None
-        if n_rows < 1 or 2 * n_rows * len(self._places) > len(body):  # no cell takes less than two bytes
+        if not 0 < n_rows <= max_rows or 2 * n_rows * len(self._places) > len(
+            body
+        ):  # no cell takes less than two bytes
             return None
         text = np.frombuffer(body, dtype=np.uint8)
         scanned = self._scan(text, begin.end(), n_rows, self._kinds, self._truths, self._names, order)

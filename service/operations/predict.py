@@ -6,7 +6,7 @@ whole request refused (422), with the rows' faults.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -117,28 +117,13 @@ def _list(request: dict[str, Any], name: str) -> list[Any]:
     return value
 
 
-def _names(request: dict[str, Any]) -> list[str]:
+def _names(request: dict[str, Any]) -> list[Any]:
     if "columns" not in request and "data" not in request:
         raise Invalid(
             "The body has neither 'rows' nor 'columns' and 'data'",
             [Fault("no rows", parameter="rows", allowed=["rows", "columns and data"])],
         )
-    names = _list(request, "columns")
-    check_names(names)
-    return names
-
-
-def check_names(names: Sequence[Any]) -> None:
-    """Raise :class:`Invalid` unless the names are texts and all different."""
-    seen: set[str] = set()
-    for position, name in enumerate(names):
-        if not isinstance(name, str):
-            fault = Fault("a column name is a text", parameter=f"columns.{position}", value=name)
-            raise Invalid("'columns' must be an array of texts", [fault])
-        if name in seen:
-            fault = Fault("each column may be named once", column=name, parameter=f"columns.{position}")
-            raise Invalid(f"The column {strict_json.quoted(name)} is named twice", [fault])
-        seen.add(name)
+    return _list(request, "columns")
 
 
 def check_count(n_rows: int, bounds: Bounds) -> None:
@@ -198,11 +183,18 @@ def answer_json(
         Invalid: every row is bad.
     """
     refuse_if_all_bad(encoded)
-    rows = [
-        b'{"row":%d,%b}' % (row, members)
-        for row, members in enumerate(answer_rows(model, encoded, options, describe, form))
-    ]
-    return b"".join((model.head, b',"%b":[' % form.encode(), b",".join(rows), b"]", _tail(encoded)))
+    return join_answer(model, answer_rows(model, encoded, options, describe, form), _tail(encoded), form)
+
+
+def join_answer(model: ServedModel, members: Iterable[bytes], tail: bytes, form: Form = "predictions") -> bytes:
+    """The answer from its rows' members and what follows them."""
+    rows = b",".join([b'{"row":%d,%b}' % numbered for numbered in enumerate(members)])
+    return b"".join((model.head, b',"%b":[' % form.encode(), rows, b"]", tail))
+
+
+def plain_tail(n_rows: int) -> bytes:
+    """What follows the rows where there is nothing to say."""
+    return b',"summary":{"rows":%d,"failed":0}}' % n_rows
 
 
 def _tail(encoded: Encoded) -> bytes:

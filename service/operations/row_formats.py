@@ -10,15 +10,16 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, Literal
 
 import msgspec
 
 from service import strict_json
-from service.errors import BadRequest, Fault, Invalid, ServiceError
+from service.errors import Fault, ServiceError
+from service.formats.record_texts import CsvRows, read_csv
+from service.formats.records import check_names
 from service.operations.json_text import encode_json
-from service.operations.predict import Bounds, Describe, Form, answer_rows, check_count, check_names
+from service.operations.predict import Bounds, Describe, Form, answer_rows, check_count
 from service.operations.rows import Encoded, Options, encode_matrix, encode_records
 from service.operations.served import ServedModel
 
@@ -31,88 +32,55 @@ _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 @dataclass(frozen=True)
 class TextRows:
-    """Rows of a text body, not yet encoded.
+    """Rows of a text body, not yet encoded: of CSV split into cells, of NDJSON as lines with their numbers."""
 
-    Attributes:
-        names: the header of CSV, None for objects.
-        rows: arrays of texts, or objects; what could not be read is a :class:`Fault`.
-    """
+    rows: CsvRows | list[tuple[int, bytes]]
+    depth: int
 
-    names: list[str] | None
-    rows: Iterator[Any]
+    def __len__(self) -> int:
+        return len(self.rows.data) if isinstance(self.rows, CsvRows) else len(self.rows)
 
-    def batches(self, model: ServedModel, options: Options, size: int = BATCH) -> Iterator[Encoded]:
-        """The rows encoded, some at a time."""
-        while batch := list(islice(self.rows, size)):
-            yield self._encode(batch, model, options)
-
-    def encode_all(self, model: ServedModel, options: Options) -> Encoded:
-        """All rows encoded at once."""
-        return self._encode(list(self.rows), model, options)
-
-    def _encode(self, batch: list[Any], model: ServedModel, options: Options) -> Encoded:
-        unread = {row: fault for row, fault in enumerate(batch) if isinstance(fault, Fault)}
-        if self.names is None:
-            encoded = encode_records(batch, model.inputs, options)
-        else:
-            encoded = encode_matrix(self.names, batch, model.inputs, options, from_text=True)
-        for row, fault in unread.items():
-            encoded.faults[row] = [fault]
+    def encode(self, model: ServedModel, options: Options, first: int = 0, last: int | None = None) -> Encoded:
+        """The rows from ``first`` to before ``last`` encoded."""
+        part = slice(first, last)
+        if isinstance(self.rows, CsvRows):
+            data, lines = self.rows.data[part], self.rows.lines[part]
+            return encode_matrix(self.rows.names, data, model.inputs, options, lines)
+        objects = [_read_object(line, number, self.depth) for number, line in self.rows[part]]
+        encoded = encode_records(objects, model.inputs, options)
+        for row, fault in enumerate(objects):
+            if isinstance(fault, Fault):
+                encoded.faults[row] = [replace(fault, row=row)]
         return encoded
+
+    def batches(self, model: ServedModel, options: Options) -> Iterator[Encoded]:
+        """The rows encoded, some at a time."""
+        for first in range(0, len(self), BATCH):
+            yield self.encode(model, options, first, first + BATCH)
 
 
 def read_rows(body: bytes, text_format: TextFormat, bounds: Bounds) -> TextRows:
     """Look at a text body: its header, and whether it has too many rows.
 
     Raises:
-        BadRequest: not UTF-8. Invalid: no header, or one that names a column twice. TooLarge: too many rows.
+        UnsupportedMediaType: not UTF-8. BadRequest: a quote is not closed.
+        Invalid: no header, or one that names a column twice. TooLarge: too many rows.
     """
     if text_format == "ndjson":
-        lines = [line for line in body.split(b"\n") if line.strip()]
+        lines = [(number, line) for number, line in enumerate(body.splitlines(), 1) if line.strip()]
         check_count(len(lines), bounds)
-        return TextRows(None, (_read_object(line, bounds) for line in lines))
+        return TextRows(lines, bounds.depth)
+    rows = read_csv(body, _DELIMITERS[text_format])
+    check_names(rows.names)
+    check_count(len(rows.data), bounds)
+    return TextRows(rows, bounds.depth)
+
+
+def _read_object(line: bytes, number: int, depth: int) -> Any:
     try:
-        text = body.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadRequest(f"The body is not UTF-8: {error.reason} at byte {error.start}") from None
-    if text.count("\n") + text.count("\r") > bounds.rows:
-        check_count(sum(1 for _ in _read_csv(text, text_format)) - 1, bounds)
-    rows = _read_csv(text, text_format)
-    names = next(rows, None)
-    if not isinstance(names, list):
-        raise Invalid("The body has no header line that names the columns", [Fault("no header", line=1)])
-    check_names(names)
-    return TextRows(names, rows)
-
-
-def _read_csv(text: str, text_format: str) -> Iterator[list[str] | Fault]:
-    """The records that are not blank; a fault, and no more, once the text cannot be read further."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_DELIMITERS[text_format], strict=True)
-    try:
-        for record in reader:
-            if record:
-                yield record
-    except csv.Error as error:
-        yield Fault(f"the text cannot be read from here on: {error}", line=reader.line_num)
-
-
-def _read_object(line: bytes, bounds: Bounds) -> Any:
-    try:
-        return strict_json.decode(line, bounds.depth)
+        return strict_json.decode(line, depth)
     except ServiceError as error:
-        return Fault(error.detail)
-
-
-def answer_lines(
-    model: ServedModel,
-    rows: TextRows,
-    options: Options,
-    describe: Describe,
-    text_format: TextFormat,
-    form: Form = "predictions",
-) -> Iterator[bytes]:
-    """The answer as lines, a batch of rows at a time."""
-    return write_lines(model, rows.batches(model, options), options, describe, text_format, form)
+        return Fault(error.detail, line=number)
 
 
 def write_lines(

@@ -1,31 +1,26 @@
-"""Rows of a prediction request as the cells of a model's columns: the one definition of what a value means.
+"""Rows of a prediction request as the cells of a model's columns, under the caller's policies.
 
-Whatever the body's format, values end here. Columns are matched by name. ``null`` is missing, a text
-that was declared a missing token too; numbers written as text count as numbers, as they do at
-training. A bad value spoils its own row and no other.
+What a value means is said by :mod:`service.formats.records`; here it is decided what becomes of
+missing and unseen values, of extra and of absent columns. A bad value spoils its own row and no other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
-from learners.errors import SchemaError
-from learners.table import MISSING, UNSEEN, Column
+from learners.table import MISSING, Column
 from learners.types import FloatArray, Scalar
 from service.errors import Fault
+from service.formats.records import Encoded as Cells
+from service.formats.records import RowEncoder
 
 UnseenPolicy = Literal["reject", "missing", "other"]
 MissingPolicy = Literal["fractional", "reject"]
-
-#: Longest list of allowed levels that a fault carries; the problem document cuts it once more.
-_ALLOWED_LEVELS = 100
-_ABSENT: Any = object()
-#: In place of a cell whose fault has been told.
-_SPOILT: Any = object()
 
 
 @dataclass(frozen=True)
@@ -58,7 +53,15 @@ class Inputs:
 
     columns: tuple[Column, ...]
     takes_missing: bool = True
-    missing_tokens: frozenset[str] = frozenset()
+    missing_tokens: frozenset[str] = frozenset({""})
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(column.name for column in self.columns)
+
+    @cached_property
+    def encoder(self) -> RowEncoder:
+        return RowEncoder(self.columns, tuple(sorted(self.missing_tokens)))
 
 
 @dataclass
@@ -89,6 +92,9 @@ class Encoded:
     def n_rows(self) -> int:
         return int(self.values.shape[0])
 
+    def add_fault(self, row: int, message: str, **details: Any) -> None:
+        self.faults.setdefault(row, []).append(Fault(message, row=row, **details))
+
     def notes(self, row: int) -> dict[str, list[str]]:
         """Of one row, the columns that were ignored and that it lacks; empty where there are none."""
         ignored = self.extra.get(row, []) if self.extra else self.ignored
@@ -97,192 +103,116 @@ class Encoded:
         return {name: found for name, found in (("ignored_columns", ignored), ("absent_columns", absent)) if found}
 
 
-def encode_records(rows: Sequence[Any], inputs: Inputs, options: Options, *, from_text: bool = False) -> Encoded:
-    """Encode rows given as objects by column name.
-
-    Args:
-        rows: the objects; anything else is a fault of its row.
-        inputs: what the model takes.
-        options: the caller's policies.
-        from_text: the values come from a text format, in which an empty cell holds nothing.
-    """
-    encoder = _Encoder(len(rows), inputs, options, from_text)
-    encoder.indices = [index for index, row in enumerate(rows) if isinstance(row, dict)]
-    if len(encoder.indices) < len(rows):
-        for index, row in enumerate(rows):
-            if not isinstance(row, dict):
-                encoder.fault(index, "a row is an object of values by column name", value=row)
-    objects = [rows[index] for index in encoder.indices]
-    encoder.note_extra(objects)
-    for position, column in enumerate(inputs.columns):
-        encoder.fill(position, column, [row.get(column.name, _ABSENT) for row in objects])
-    return encoder.encoded
+def encode_records(rows: Sequence[Any], inputs: Inputs, options: Options) -> Encoded:
+    """Encode rows given as objects by column name; anything else than an object is a fault of its row."""
+    cells = inputs.encoder.objects(rows)
+    encoded = _begin(cells, inputs)
+    if cells.ignored_columns or cells.absent_columns:
+        _note_by_row(encoded, rows, inputs)
+    _apply(encoded, inputs, options)
+    return encoded
 
 
 def encode_matrix(
-    names: Sequence[str], data: Sequence[Any], inputs: Inputs, options: Options, *, from_text: bool = False
+    names: Sequence[Any], data: Sequence[Any], inputs: Inputs, options: Options, lines: Sequence[int] | None = None
 ) -> Encoded:
-    """Encode rows given as arrays whose columns are named once.
+    """Encode rows given as arrays whose columns are named once; one of another length is a fault of its row.
 
-    Names are unique. A row of another length than the names is a fault of that row.
+    Args:
+        names: column names, all different.
+        data: the rows.
+        inputs: what the model takes.
+        options: the caller's policies.
+        lines: the line of each row in its text, for messages.
+
+    Raises:
+        Invalid: a name is no text or comes twice.
     """
-    encoder = _Encoder(len(data), inputs, options, from_text)
-    width = len(names)
-    encoder.indices = [index for index, row in enumerate(data) if isinstance(row, list) and len(row) == width]
-    if len(encoder.indices) < len(data):
-        good = set(encoder.indices)
-        for index, row in enumerate(data):
-            if index not in good:
-                encoder.fault(index, _length_message(row, width))
-    arrays = [data[index] for index in encoder.indices]
-    encoder.note_extra_names(names)
-    columns = list(zip(*arrays, strict=True)) if arrays else [()] * width
-    sent = dict(zip(names, columns, strict=True))
-    for position, column in enumerate(inputs.columns):
-        cells = sent.get(column.name)
-        encoder.fill(position, column, [_ABSENT] * len(arrays) if cells is None else list(cells))
-    return encoder.encoded
+    cells = inputs.encoder.matrix(names, data, lines)
+    encoded = _begin(cells, inputs)
+    encoded.absent_everywhere = set(cells.absent_columns)
+    _apply(encoded, inputs, options)
+    return encoded
 
 
-def _length_message(row: Any, width: int) -> str:
-    what = f"this one has {len(row)}" if isinstance(row, list) else "this is none"
-    return f"a row is an array of {width} values, one to each name in 'columns'; {what}"
+def _begin(cells: Cells, inputs: Inputs) -> Encoded:
+    encoded = Encoded(cells.values, cells.faults, ignored=cells.ignored_columns, absent=cells.absent_columns)
+    for unseen in cells.unseen:
+        encoded.unseen.setdefault(unseen.row, []).append((inputs.columns[unseen.column].name, unseen.value))
+    return encoded
 
 
-class _Encoder:
-    """Encodes column by column; ``indices`` are the rows whose shape is right."""
+def _note_by_row(encoded: Encoded, rows: Sequence[Any], inputs: Inputs) -> None:
+    """Tell which object has what too much and too little."""
+    absent = encoded.absent
+    n_lacking = dict.fromkeys(absent, 0)
+    n_objects = 0
+    for index, row in enumerate(rows):
+        if not isinstance(row, dict):
+            continue
+        n_objects += 1
+        if not row.keys() <= inputs.names:
+            encoded.extra[index] = [name for name in row if name not in inputs.names]
+        lacking = [name for name in absent if name not in row]
+        if lacking:
+            encoded.lacking[index] = lacking
+            for name in lacking:
+                n_lacking[name] += 1
+    encoded.absent_everywhere = {name for name, count in n_lacking.items() if count == n_objects}
 
-    def __init__(self, n_rows: int, inputs: Inputs, options: Options, from_text: bool) -> None:
-        self.inputs = inputs
-        self.options = options
-        self.from_text = from_text
-        self.indices: list[int] = []
-        self.encoded = Encoded(np.full((n_rows, len(inputs.columns)), MISSING, order="F"))
 
-    def fault(self, row: int, message: str, **details: Any) -> None:
-        self.encoded.faults.setdefault(row, []).append(Fault(message, row=row, **details))
+def _apply(encoded: Encoded, inputs: Inputs, options: Options) -> None:
+    if options.unseen != "other":
+        _apply_unseen(encoded, inputs, options)
+    if options.strict:
+        _refuse_strictly(encoded)
+    if options.missing == "reject" or not inputs.takes_missing:
+        _refuse_missing(encoded, inputs, options)
 
-    def note_extra(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Note what each object has beyond the model's columns."""
-        names = {column.name for column in self.inputs.columns}
-        for index, row in zip(self.indices, rows, strict=True):
-            if not row.keys() <= names:
-                self.encoded.extra[index] = [name for name in row if name not in names]
-        self._refuse_extra(self.encoded.extra)
-        self.encoded.ignored = list(dict.fromkeys(name for extra in self.encoded.extra.values() for name in extra))
 
-    def note_extra_names(self, names: Sequence[str]) -> None:
-        """Note what all arrays have beyond the model's columns."""
-        known = {column.name for column in self.inputs.columns}
-        self.encoded.ignored = [name for name in names if name not in known]
-        if self.encoded.ignored:
-            self._refuse_extra(dict.fromkeys(self.indices, self.encoded.ignored))
-
-    def _refuse_extra(self, extra: dict[int, list[str]]) -> None:
-        if self.options.strict:
-            for row, names in extra.items():
-                for name in names:
-                    self.fault(row, "the model has no such column, and 'strict' is set", column=name)
-
-    def fill(self, position: int, column: Column, cells: list[Any]) -> None:
-        """Encode the cells of one column, one to each of ``indices``."""
-        if _ABSENT in cells:
-            cells = self._note_absent(cells, column)
-        plain = self._plain_numbers(cells) if column.is_numeric else None
-        if plain is None:
-            pairs = zip(self.indices, cells, strict=True)
-            plain = np.array([self._cell(row, cell, column) for row, cell in pairs], dtype=np.float64)
-        if len(self.indices) == self.encoded.n_rows:
-            self.encoded.values[:, position] = plain
-        else:
-            self.encoded.values[self.indices, position] = plain
-
-    def _note_absent(self, cells: list[Any], column: Column) -> list[Any]:
-        """The cells, absent ones made missing after saying so."""
-        self.encoded.absent.append(column.name)
-        lacking = [row for row, cell in zip(self.indices, cells, strict=True) if cell is _ABSENT]
-        if len(lacking) == len(cells):
-            self.encoded.absent_everywhere.add(column.name)
-        else:
-            for row in lacking:
-                self.encoded.lacking.setdefault(row, []).append(column.name)
-        reason = self._absent_reason()
-        if reason is None:
-            return [None if cell is _ABSENT else cell for cell in cells]
-        for row in lacking:
-            self.fault(row, reason, column=column.name, allowed=_allowed(column))
-        return [_SPOILT if cell is _ABSENT else cell for cell in cells]
-
-    def _absent_reason(self) -> str | None:
-        if self.options.strict:
-            return "the column is absent, and 'strict' is set"
-        if not self.inputs.takes_missing:
-            return "the column is absent, and this model does not take missing values"
-        if self.options.missing == "reject":
-            return "the column is absent, and 'missing' is 'reject'"
-        return None
-
-    def _plain_numbers(self, cells: list[Any]) -> FloatArray | None:
-        """All cells at once where they are JSON numbers and allowed nulls; None where any is something else."""
-        types = set(map(type, cells))
-        if not types <= {float, int, type(None)} or (type(None) in types and self._missing_reason()):
-            return None
-        try:
-            values = np.array(cells, dtype=np.float64)
-        except OverflowError:
-            return None
-        return None if np.isinf(values).any() else values
-
-    def _missing_reason(self) -> str | None:
-        if not self.inputs.takes_missing:
-            return "the value is missing, and this model does not take missing values"
-        return "the value is missing, and 'missing' is 'reject'" if self.options.missing == "reject" else None
-
-    def _cell(self, row: int, value: Any, column: Column) -> float:
-        if value is _SPOILT:
-            return MISSING
-        if value is None or (isinstance(value, str) and self._stands_for_missing(value, column)):
-            reason = self._missing_reason()
-            if reason:
-                self.fault(row, reason, column=column.name, allowed=_allowed(column))
-            return MISSING
-        if not isinstance(value, str | int | float | bool):
-            message = "a value is a text, a number, true, false or null"
-            self.fault(row, message, column=column.name, allowed=_allowed(column))
-            return MISSING
-        try:
-            cell = column.encode(value)
-        except SchemaError:
-            message = "the column takes finite numbers or null"
-            self.fault(row, message, column=column.name, allowed=_allowed(column), value=value)
-            return MISSING
-        return self._unseen(row, value, column) if cell == UNSEEN and not column.is_numeric else cell
-
-    def _stands_for_missing(self, value: str, column: Column) -> bool:
-        if not value.strip():  # an empty cell of a text format holds nothing; an empty JSON text is a text
-            return self.from_text and value not in column.levels
-        return value in self.inputs.missing_tokens
-
-    def _unseen(self, row: int, value: Scalar, column: Column) -> float:
-        if self.options.unseen == "reject":
+def _apply_unseen(encoded: Encoded, inputs: Inputs, options: Options) -> None:
+    places = {column.name: place for place, column in enumerate(inputs.columns)}
+    for row, found in list(encoded.unseen.items()):
+        for name, value in found:
+            place = places[name]
+            if options.unseen == "missing":
+                encoded.values[row, place] = MISSING
+                continue
+            allowed = list(inputs.columns[place].labels[:100])
             message = "the model does not know this level, and 'unseen' is 'reject'"
-            self.fault(row, message, column=column.name, allowed=_allowed(column), value=value)
-            return MISSING
-        self.encoded.unseen.setdefault(row, []).append((column.name, value))
-        return MISSING if self.options.unseen == "missing" else UNSEEN
+            encoded.add_fault(row, message, column=name, allowed=allowed, value=value)
 
 
-def _allowed(column: Column) -> Any:
-    return "a finite number or null" if column.is_numeric else list(column.labels[:_ALLOWED_LEVELS])
+def _refuse_strictly(encoded: Encoded) -> None:
+    for row in range(encoded.n_rows):
+        notes = encoded.notes(row)
+        for name in notes.get("ignored_columns", ()):
+            encoded.add_fault(row, "the model has no such column, and 'strict' is set", column=name)
+        for name in notes.get("absent_columns", ()):
+            encoded.add_fault(row, "the column is absent, and 'strict' is set", column=name)
+
+
+def _refuse_missing(encoded: Encoded, inputs: Inputs, options: Options) -> None:
+    why = "'missing' is 'reject'" if inputs.takes_missing else "this model does not take missing values"
+    unseen = {(row, name) for row, found in encoded.unseen.items() for name, _ in found}
+    for row, name in _missing_cells(encoded.values, inputs.columns):
+        if row in encoded.faults and any(fault.column in (None, name) for fault in encoded.faults[row]):
+            continue  # not readable at all, or said already
+        if inputs.takes_missing and (row, name) in unseen:
+            continue  # unseen, which was asked to count as missing
+        encoded.add_fault(row, f"the value is missing, and {why}", column=name)
+
+
+def _missing_cells(values: FloatArray, columns: Sequence[Column]) -> Iterable[tuple[int, str]]:
+    rows, places = np.nonzero(np.isnan(values))
+    return ((row, columns[place].name) for row, place in zip(rows.tolist(), places.tolist(), strict=True))
 
 
 def missing_columns(encoded: Encoded, columns: Sequence[Column]) -> dict[int, list[str]]:
     """By row, the columns that were sent without a value; absent and unseen ones are named elsewhere."""
     unseen = {(row, name) for row, found in encoded.unseen.items() for name, _ in found}
     noted: dict[int, list[str]] = {}
-    rows, positions = np.nonzero(np.isnan(encoded.values))
-    for row, position in zip(rows.tolist(), positions.tolist(), strict=True):
-        name = columns[position].name
+    for row, name in _missing_cells(encoded.values, columns):
         if name in encoded.absent_everywhere or (row, name) in unseen or name in encoded.lacking.get(row, ()):
             continue
         if row not in encoded.faults:

@@ -7,11 +7,13 @@ dozen leaves cost a dozen encodings.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from learners._accel import uncompiled
 from learners.base import Classifier, Learner
 from learners.explanation import Explanation
 from learners.table import Table
@@ -24,6 +26,8 @@ from service.operations.served_tree import MAX_NODES, Descent, Reasons
 
 #: Distinct answers that are kept as fragments; past it the memory starts anew.
 _MAX_FRAGMENTS = 20_000
+#: So few rows are not worth the loading of the compiler.
+_FEW_ROWS = 100
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class ServedModel:
     """
 
     def __init__(
-        self, learner: Learner, identity: Identity, missing_tokens: Sequence[str] = (), *, size: int = 0
+        self, learner: Learner, identity: Identity, missing_tokens: Sequence[str] = ("",), *, size: int = 0
     ) -> None:
         self.learner = learner
         self.size = size
@@ -68,9 +72,9 @@ class ServedModel:
         self._of_leaf: dict[int, bytes] = {}
         self._reasons = Reasons(learner.columns_)
         nodes = getattr(learner, "tree_", None)
-        self._descent = Descent(nodes) if isinstance(nodes, Nodes) and nodes.n_nodes <= MAX_NODES else None
-        self._one_head = self.head + b',"predictions":[{"row":0,'
-        self._one_tail = b'}],"summary":{"rows":1,"failed":0}}'
+        self._descent = (
+            Descent(nodes, learner.columns_) if isinstance(nodes, Nodes) and nodes.n_nodes <= MAX_NODES else None
+        )
 
     def answers(self, values: FloatArray) -> list[bytes]:
         """The members of each row's answer as JSON without braces.
@@ -89,36 +93,46 @@ class ServedModel:
             for row, fragment in enumerate(fragments)
         ]
 
-    def answer_one(self, cells: Sequence[float], *, explain: bool) -> bytes | None:
-        """The whole JSON answer of one row whose way through the tree is plain; None where it is not."""
-        if self._descent is None:
+    def answer_plain(self, rows: Sequence[Sequence[float]], *, explain: bool) -> list[bytes] | None:
+        """The same for rows of cells of which none is missing or unseen; None if any row's way is not plain.
+
+        With ``explain`` the members include the reason.
+        """
+        descent = self._descent
+        if descent is None:
             return None
-        leaf = self._descent.leaf(cells)
-        if leaf < 0:
-            return None
-        fragment = self._of_leaf.get(leaf)
-        if fragment is None:
-            fragment = self._learn_leaf(leaf, cells)
-        if not explain:
-            return b"".join((self._one_head, fragment, self._one_tail))
-        reason = self._reasons.get(leaf, cells)
-        if reason is None:
-            reason = self._reasons.learn(leaf, cells, self.explanations(to_matrix([cells]))[0])
-        return b"".join((self._one_head, fragment, b',"explanation":', reason, self._one_tail))
+        found = []
+        for cells in rows:
+            leaf = descent.leaf(cells)
+            if leaf < 0:
+                return None
+            members = self._of_leaf.get(leaf) or self._learn_leaf(leaf, cells)
+            if explain:
+                members = b"".join((members, b',"explanation":', self._reason(leaf, cells)))
+            found.append(members)
+        return found
 
     def _learn_leaf(self, leaf: int, cells: Sequence[float]) -> bytes:
         fragment = self._of_leaf[leaf] = self.answers(to_matrix([cells]))[0]
         return fragment
 
+    def _reason(self, leaf: int, cells: Sequence[float]) -> bytes:
+        known = self._reasons.get(leaf, cells)
+        return known or self._reasons.learn(leaf, cells, self.explanations(to_matrix([cells]))[0])
+
     def explanations(self, values: FloatArray) -> list[Explanation]:
         """The reason of each row's answer."""
-        return self.learner.explain(Table(self.inputs.columns, values)) if len(values) else []
+        if not len(values):
+            return []
+        with uncompiled() if len(values) <= _FEW_ROWS else nullcontext():
+            return self.learner.explain(Table(self.inputs.columns, values))
 
     def _numbers(self, table: Table) -> FloatArray:
         """What an answer is made of: class probabilities, shape (n, K), or values, shape (n, 1)."""
-        if isinstance(self.learner, Classifier):
-            return self.learner.predict_proba(table)
-        return np.asarray(self.learner.predict(table), dtype=np.float64).reshape(-1, 1)
+        with uncompiled() if len(table) <= _FEW_ROWS else nullcontext():
+            if isinstance(self.learner, Classifier):
+                return self.learner.predict_proba(table)
+            return np.asarray(self.learner.predict(table), dtype=np.float64).reshape(-1, 1)
 
     def _remember(self, key: bytes, numbers: list[float]) -> bytes:
         if len(self._fragments) >= _MAX_FRAGMENTS:

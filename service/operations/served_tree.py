@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from learners._accel import interpreted
 from learners.explanation import Explanation
 from learners.table import Column
-from learners.trees.nodes import LEAF, THRESHOLD, Nodes
+from learners.trees.nodes import THRESHOLD, Nodes
+from learners.trees.traverse import branch_of, pack
 from service.operations.json_text import encode_json
 
 #: Trees beyond this are not copied into lists; their rows go the general way.
@@ -26,42 +28,50 @@ _MARK_BYTES = encode_json(_MARK)
 class Descent:
     """Finds the leaf of one row. Lists, because for a handful of tests they are faster than any call.
 
+    Where a code goes is asked of the traversal itself, :func:`learners.trees.traverse.branch_of`, once;
+    of the numeric test only its comparison stands here again.
+
     Args:
         nodes: the tree.
+        columns: the model's columns.
     """
 
-    def __init__(self, nodes: Nodes) -> None:
-        self._test: list[int] = nodes.test.tolist()
+    def __init__(self, nodes: Nodes, columns: Sequence[Column]) -> None:
+        self._columns = columns
         self._feature: list[int] = nodes.feature.tolist()
         self._threshold: list[float] = nodes.threshold.tolist()
         self._first_child: list[int] = nodes.first_child.tolist()
-        self._other: list[int] = nodes.other_branch.tolist()
-        self._levels: dict[int, dict[int, int]] = {}
-        self._nodes = nodes
+        self._is_threshold: list[bool] = [
+            test == THRESHOLD and columns[feature].is_numeric
+            for test, feature in zip(nodes.test.tolist(), self._feature, strict=True)
+        ]
+        self._branches: dict[int, list[int]] = {}
+        self._tree = pack(nodes, columns, regression=True)
 
     def leaf(self, cells: Sequence[float]) -> int:
-        """The leaf in which a row ends; -1 if a value decides nothing (missing or unseen)."""
-        test, feature, threshold, first_child = self._test, self._feature, self._threshold, self._first_child
+        """The leaf in which a row ends; -1 if a level decides nothing. No cell may be missing."""
+        feature, threshold, first_child = self._feature, self._threshold, self._first_child
+        is_threshold = self._is_threshold
         node = 0
-        while (kind := test[node]) != LEAF:
-            value = cells[feature[node]]
-            if value != value:  # noqa: PLR0124 - NaN: missing
-                return -1
-            if kind == THRESHOLD:
-                node = first_child[node] + (value > threshold[node])
+        while (column := feature[node]) >= 0:
+            if is_threshold[node]:
+                node = first_child[node] + (cells[column] > threshold[node])
             else:
-                branch = self._branches(node).get(int(value), self._other[node])
+                branches = self._branches.get(node) or self._branches_of(node)
+                branch = branches[int(cells[column])]
                 if branch < 0:
                     return -1
                 node = first_child[node] + branch
         return node
 
-    def _branches(self, node: int) -> dict[int, int]:
-        branches = self._levels.get(node)
-        if branches is None:
-            codes, followed = self._nodes.levels_of(node)
-            branches = self._levels[node] = dict(zip(codes.tolist(), followed.tolist(), strict=True))
-        return branches
+    def _branches_of(self, node: int) -> list[int]:
+        """The branch of each code of the tested column."""
+        tree, ask = self._tree, interpreted(branch_of)
+        codes = range(len(self._columns[self._feature[node]].levels))
+        found = self._branches[node] = [
+            int(ask(tree.links, tree.splits, tree.levels, node, float(code))) for code in codes
+        ]
+        return found
 
 
 class Reasons:

@@ -120,7 +120,7 @@ class Serving:
                 model = ServedModel(
                     load_model(load_file(path)),
                     Identity(workspace, name, version.version, version.task),
-                    version.schema.get("missing_tokens", ()),
+                    version.schema.get("missing_tokens", ("",)),
                     size=path.stat().st_size,
                 )
                 self._make_room(model.size)
@@ -150,12 +150,21 @@ class ChangeWatcher:
         store: whose counters.
         actions: what to call, by topic, when its counter moved (and once at the start).
         interval: seconds between looks.
+        besides: what else to do after each look.
     """
 
-    def __init__(self, store: Store, actions: Mapping[str, OnChange], *, interval: float = 0.3) -> None:
+    def __init__(
+        self,
+        store: Store,
+        actions: Mapping[str, OnChange],
+        *,
+        interval: float = 0.3,
+        besides: Callable[[], None] = lambda: None,
+    ) -> None:
         self._store = store
         self._actions = actions
         self._interval = interval
+        self._besides = besides
         self._seen: dict[str, int] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="change-watcher", daemon=True)
@@ -187,6 +196,7 @@ class ChangeWatcher:
     def _run(self) -> None:
         while not self._stop.wait(self._interval):
             try:
+                self._besides()
                 self.look()
                 self._reachable = True
             except ServiceError as error:

@@ -1,0 +1,161 @@
+"""The fast door: answers plain prediction requests before FastAPI's router is asked.
+
+The router alone takes longer than a prediction. So this ASGI wrapper looks at
+``POST /api/v1/models/{ref}/predictions`` first and answers it if everything about it is plain: JSON
+without a query, a valid key, a model in memory, rows without a fault. Whatever is not plain goes on to
+the app, body included, and is answered by the route, which calls the same functions. So every error,
+every option and every other format has one place, and both doors give the same bytes.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.deps import Services
+from service.errors import Fault, ServiceError
+from service.logs import logger
+from service.observing import request_id_of, safe_headers
+from service.operations.answering import IN_THREAD, answer_fast, answer_large
+from service.operations.predict import Bounds
+from service.operations.served import ServedModel
+from service.problems import fault_json
+
+PREFIX, SUFFIX = "/api/v1/models/", "/predictions"
+#: The route's template, under which its requests are counted.
+ROUTE = PREFIX + "{ref}" + SUFFIX
+_PLAIN_ACCEPTS = (b"*/*", b"application/json")
+
+
+def describer(services: Services) -> Callable[[Fault], dict[str, Any]]:
+    """How this process writes a fault of a row."""
+    minimal = services.settings.error_detail == "minimal"
+    return lambda fault: fault_json(fault, minimal=minimal)
+
+
+class Front:
+    """ASGI wrapper; see the module.
+
+    Args:
+        app: everything else.
+        services: the parts of this process.
+    """
+
+    def __init__(self, app: ASGIApp, services: Services) -> None:
+        self.app = app
+        self.services = services
+        limits = services.settings.limits
+        self.max_bytes = limits.body_bytes
+        self.bounds = Bounds(limits.batch_rows, limits.json_depth)
+        self.describe = describer(services)
+        plain = safe_headers("", [(b"content-type", b"application/json")])
+        self.headers = [header for header in plain if header[0] != b"x-request-id"]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["method"] == "POST":
+            begun = time.perf_counter()
+            model = self._model(scope)
+            if model is not None:
+                await self._answer(model, begun, scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+    def _model(self, scope: Scope) -> ServedModel | None:
+        """The model of a request that may be answered here."""
+        path: str = scope["path"]
+        if not (path.endswith(SUFFIX) and path.startswith(PREFIX)) or scope["query_string"]:
+            return None
+        headers = scope["headers"]
+        services = self.services
+        if not _is_plain(headers, self.max_bytes) or services.in_flight.count >= services.in_flight.limit:
+            return None
+        try:
+            principal = services.keyring.authorise(headers, "predict")
+        except ServiceError:
+            return None
+        return services.serving.known(principal.workspace, path[len(PREFIX) : -len(SUFFIX)])
+
+    async def _answer(self, model: ServedModel, begun: float, scope: Scope, receive: Receive, send: Send) -> None:
+        in_flight = self.services.in_flight
+        in_flight.enter()
+        try:
+            message = await receive()
+            messages = None
+            if message.get("more_body", False) or message["type"] != "http.request":
+                messages = await self._rest(message, receive)
+                body = b"".join(part.get("body", b"") for part in messages)
+            else:
+                body = message["body"]
+            answered = None if messages and messages[-1].get("more_body") else await self._read(model, body)
+            if answered is not None:
+                await self._send(scope, answered[0], send)
+        finally:
+            in_flight.leave()
+        if answered is None:
+            await self.app(scope, _Replay(messages or [message], receive), send)
+            return
+        metrics = self.services.metrics
+        metrics.add_rows(answered[1])
+        metrics.observe(ROUTE, 200, time.perf_counter() - begun)
+
+    async def _rest(self, message: Message, receive: Receive) -> list[Message]:
+        """All messages of a body, or as many as exceed the limit, which then is the app's to tell."""
+        messages = [message]
+        size = len(message.get("body", b""))
+        while message.get("more_body", False) and size <= self.max_bytes:
+            message = await receive()
+            messages.append(message)
+            size += len(message.get("body", b""))
+        return messages
+
+    async def _read(self, model: ServedModel, body: bytes) -> tuple[bytes, int] | None:
+        """The answer and its number of rows; None for whatever is not plain, which the app shall look at."""
+        try:
+            if len(body) < IN_THREAD:
+                return answer_fast(model, body, self.bounds, self.describe)
+            return await run_in_threadpool(answer_large, model, body, self.bounds, self.describe)
+        except Exception:
+            logger.debug("left to the route", exc_info=True)
+            return None
+
+    async def _send(self, scope: Scope, answer: bytes, send: Send) -> None:
+        request_id = request_id_of(scope["headers"])
+        length = (b"content-length", b"%d" % len(answer))
+        headers = [*self.headers, length, (b"x-request-id", request_id.encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": answer})
+        if logger.isEnabledFor(logging.DEBUG):  # a line for each would cost more than the prediction
+            logger.debug("prediction", extra={"fields": {"request_id": request_id, "path": scope["path"]}})
+
+
+def _is_plain(headers: list[tuple[bytes, bytes]], max_bytes: int) -> bool:
+    """Whether the headers ask for nothing but JSON for JSON, of a size that is allowed."""
+    is_json = False
+    for name, value in headers:
+        if name == b"content-type":
+            is_json = value == b"application/json" or value.lower().startswith(b"application/json;")
+        elif name == b"accept":
+            if value not in _PLAIN_ACCEPTS:
+                return False
+        elif name == b"content-length":
+            if not value.isdigit() or len(value) > 18 or int(value) > max_bytes:
+                return False
+        elif name in (b"content-encoding", b"expect"):
+            return False
+    return is_json
+
+
+class _Replay:
+    """``receive`` that gives once more what has been read already."""
+
+    def __init__(self, messages: list[Message], receive: Receive) -> None:
+        self._messages = messages
+        self._receive = receive
+
+    async def __call__(self) -> Message:
+        return self._messages.pop(0) if self._messages else await self._receive()
