@@ -119,8 +119,8 @@ class _Walk:
         low, high, included, missing, unseen = before or _NOTHING
         branch = child - self.first_child[node]
         followed = self.missing_branch[node]
-        share = self.fraction[child] if followed < 0 else float(followed == branch)
-        missing *= share
+        share = self.fraction[child]
+        missing *= share if followed < 0 else float(followed == branch)
         added = _NONE
         if self.test[node] == THRESHOLD:
             unseen *= share

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from learners._accel import kernel
@@ -48,11 +46,6 @@ def cut(nodes: Nodes, at: BoolArray) -> Nodes:
 
 
 _LEVEL_ARRAYS = ("level_codes", "level_branch")
-
-
-def writable(nodes: Nodes) -> Nodes:
-    """A copy whose arrays may be changed in place."""
-    return replace(nodes, **{name: array.copy() for name, array in nodes.to_arrays().items()})
 
 
 @kernel

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners._accel import kernel
+from learners._accel import inner_kernel, kernel
 from learners.errors import ParameterError
 from learners.trees.nodes import LEAF, Nodes
 from learners.trees.pruning.compaction import cut
@@ -109,7 +109,7 @@ def _pruning_steps(
     return alpha, rise, happens
 
 
-@kernel
+@inner_kernel
 def _merged(first: int, second: int, key: FloatArray, links: IntArray, rank: IntArray, path: IntArray) -> int:
     """Merge two leftist heaps, largest key on top; -1 is the empty heap.
 

@@ -11,7 +11,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from learners._accel import kernel
+from learners._accel import inner_kernel, kernel
 from learners.errors import ParameterError
 from learners.trees.nodes import LEAF, Nodes
 from learners.trees.pruning.compaction import cut
@@ -88,7 +88,7 @@ def _added_errors(weight: float, errors: float, confidence: float, quantile: flo
     return _added_errors_normal(weight, errors, quantile)
 
 
-@kernel
+@inner_kernel
 def _added_errors_normal(weight: float, errors: float, quantile: float) -> float:
     """The upper limit by the normal approximation; near ``errors == weight`` all cases are errors."""
     if errors + 0.5 >= weight:
@@ -100,7 +100,7 @@ def _added_errors_normal(weight: float, errors: float, quantile: float) -> float
     return upper * weight - errors
 
 
-@kernel
+@inner_kernel
 def estimated_errors(weight: float, value: FloatArray, confidence: float, quantile: float) -> float:
     """Observed and added errors of a leaf with class weights ``value``; 0 for an empty one."""
     if weight < SMALL:

@@ -11,41 +11,50 @@ values the shares of the branches change with the rows, so all rows of the node 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from learners._accel import kernel
-from learners.trees.nodes import LEAF, THRESHOLD, Nodes
-from learners.trees.pruning.compaction import cut, writable
+from learners._accel import inner_kernel, kernel
+from learners.table import Column
+from learners.trees.nodes import LEAF, LEVELS, THRESHOLD, Nodes
+from learners.trees.pruning.compaction import cut
 from learners.trees.pruning.error_based import SLACK, SMALL, check_confidence, estimated_errors, normal_quantile
-from learners.types import BoolArray, FloatArray, Int8Array, Int32Array, IntArray
+from learners.trees.setup import has_gaps
+from learners.trees.traverse import (
+    CODE_THRESHOLD,
+    FEATURE,
+    FIRST_CHILD,
+    LEVEL_COUNT,
+    LEVEL_START,
+    MISSING_BRANCH,
+    N_CHILDREN,
+    OTHER_BRANCH,
+    SHARE,
+    SPLIT,
+    TEST,
+    branch_of,
+    pack,
+)
+from learners.types import BoolArray, FloatArray, Int32Array, IntArray
 
 
 class _Tree(NamedTuple):
-    """The arrays of a node array that a kernel reads and changes."""
+    """The tree that changes, laid out for :func:`~learners.trees.traverse.branch_of`, and its statistics."""
 
-    test: Int8Array
-    feature: Int32Array
-    threshold: FloatArray
-    first_child: IntArray
-    n_children: Int32Array
-    missing_branch: Int32Array
-    other_branch: Int32Array
-    level_start: Int32Array
-    level_count: Int32Array
-    level_codes: Int32Array
-    level_branch: Int32Array
-    fraction: FloatArray
+    links: Int32Array
+    splits: FloatArray
+    levels: Int32Array
     rows: IntArray
     weight: FloatArray
     value: FloatArray
 
 
 class _Data(NamedTuple):
-    columns: FloatArray  # (d, n)
+    cells: FloatArray  # (d, n)
     codes: IntArray  # (n,) class of each row
-    numeric: BoolArray  # (d,) whether -1 is a number rather than an unseen level
 
 
 class _Entries(NamedTuple):
@@ -90,21 +99,21 @@ class _How(NamedTuple):
 
 def prune_with_raising(
     nodes: Nodes,
-    values: FloatArray,
-    codes: IntArray,
+    columns: Sequence[Column],
+    cells: FloatArray,
+    codes: IntArray | Int32Array,
     weights: FloatArray,
     *,
-    numeric: BoolArray,
     confidence: float = 0.25,
 ) -> Nodes:
     """Replace subtrees by a leaf or by their heaviest branch where that is estimated no worse.
 
     Args:
         nodes: a classification tree grown on the rows that follow.
-        values: training cells, shape (n, d).
+        columns: d columns.
+        cells: training cells by column, shape (d, n), as :func:`learners.trees.setup.by_column` gives them.
         codes: class code of each row, shape (n,).
         weights: weight of each row, shape (n,).
-        numeric: shape (d,), whether a column is numeric; in others -1 is an unseen level.
         confidence: in (0, 0.5]; smaller values prune more.
 
     Returns:
@@ -115,24 +124,41 @@ def prune_with_raising(
         ParameterError: confidence out of its range.
     """
     check_confidence(confidence)
-    changed = writable(nodes).to_arrays()
-    changed["first_child"] = changed["first_child"].astype(np.int64)
-    tree = _Tree(**{name: changed[name] for name in _Tree._fields})
+    packed = pack(nodes, columns, regression=False)
+    tree = _Tree(packed.links, packed.splits, packed.levels, nodes.rows.copy(), nodes.weight.copy(), nodes.value.copy())
     tested = np.unique(nodes.feature[nodes.feature >= 0])
-    heavy = weights > 0
-    unknown = np.isnan(values[:, tested]) | ((values[:, tested] < 0) & ~numeric[tested])
-    complete = not bool(unknown[heavy].any())
-    columns = np.require(values.T, requirements=("C", "W"))  # one memory layout, so one compilation
-    data = _Data(columns, codes.astype(np.int64), numeric)
+    complete = not has_gaps(cells[tested], [not columns[index].is_numeric for index in tested])
+    data = _Data(cells, codes.astype(np.int64))
     _prune(tree, data, weights.astype(np.float64), complete, confidence, normal_quantile(confidence))
-    changed["first_child"] = tree.first_child.astype(np.int32)
-    return cut(Nodes.from_arrays(changed), tree.test == LEAF)
+    return cut(_unpacked(nodes, tree), tree.links[:, TEST] == LEAF)
+
+
+def _unpacked(nodes: Nodes, tree: _Tree) -> Nodes:
+    """The changed tree as a node array; tests of leaves are still those from before."""
+    test = np.minimum(tree.links[:, TEST], LEVELS).astype(np.int8)
+    test[tree.links[:, TEST] == CODE_THRESHOLD] = THRESHOLD
+    return replace(
+        nodes,
+        test=test,
+        feature=tree.links[:, FEATURE],
+        threshold=tree.splits[:, SPLIT],
+        first_child=tree.links[:, FIRST_CHILD],
+        n_children=tree.links[:, N_CHILDREN],
+        missing_branch=tree.links[:, MISSING_BRANCH],
+        other_branch=tree.links[:, OTHER_BRANCH],
+        fraction=tree.splits[:, SHARE],
+        level_start=tree.links[:, LEVEL_START],
+        level_count=tree.links[:, LEVEL_COUNT],
+        rows=tree.rows,
+        weight=tree.weight,
+        value=tree.value,
+    )
 
 
 @kernel
 def _prune(tree: _Tree, data: _Data, weights: FloatArray, complete: bool, confidence: float, quantile: float) -> None:
     """Post-order over the stale part of the tree; a raised node is put back on the stack."""
-    n_nodes = tree.test.shape[0]
+    n_nodes = tree.weight.shape[0]
     none = np.full(n_nodes, -1, dtype=np.int64)
     pool = _Pool(none, [0][:0], [0.0][:0], [0][:0], np.full(1, -1, dtype=np.int64))
     state = _State(np.zeros(n_nodes), np.ones(n_nodes, dtype=np.bool_), np.zeros(weights.shape[0]))
@@ -145,9 +171,9 @@ def _prune(tree: _Tree, data: _Data, weights: FloatArray, complete: bool, confid
     stack = [(0, False)]
     while len(stack) > 0:
         node, ready = stack.pop()
-        if tree.test[node] != LEAF and not ready:
+        if tree.links[node, TEST] != LEAF and not ready:
             stack.append((node, True))
-            for child in range(tree.first_child[node], tree.first_child[node] + tree.n_children[node]):
+            for child in _children(tree, node):
                 if state.stale[child]:
                     stack.append((child, False))
         else:
@@ -156,21 +182,21 @@ def _prune(tree: _Tree, data: _Data, weights: FloatArray, complete: bool, confid
                 stack.append((node, False))
 
 
-@kernel
+@inner_kernel
 def _replaced(tree: _Tree, data: _Data, node: int, pool: _Pool, state: _State, how: _How) -> bool:
     """Choose among subtree, leaf and heaviest branch; true if the branch was raised, to be pruned again."""
     as_leaf = estimated_errors(tree.weight[node], tree.value[node], how.confidence, how.quantile)
     state.estimate[node] = as_leaf
-    if tree.test[node] == LEAF:
+    if tree.links[node, TEST] == LEAF:
         return False
-    heaviest, as_tree = tree.first_child[node], 0.0
-    for child in range(tree.first_child[node], tree.first_child[node] + tree.n_children[node]):
+    heaviest, as_tree = _children(tree, node).start, 0.0
+    for child in _children(tree, node):
         as_tree += state.estimate[child]
         if tree.weight[child] >= tree.weight[heaviest] - SMALL:
             heaviest = child  # of equally heavy branches the last, as J48 does
     without = heaviest if how.adding else -1
     as_branch = as_leaf
-    if tree.test[heaviest] != LEAF:
+    if tree.links[heaviest, TEST] != LEAF:
         entries = _collected(tree, pool, node, without, state.sums, False)
         limit = max(as_leaf, as_tree) + 1.0
         trial = _How(False, how.adding, False, how.confidence, how.quantile, limit)
@@ -188,7 +214,7 @@ def _replaced(tree: _Tree, data: _Data, node: int, pool: _Pool, state: _State, h
     return False
 
 
-@kernel
+@inner_kernel
 def _descend(tree: _Tree, data: _Data, start: int, entries: _Entries, pool: _Pool, state: _State, how: _How) -> float:
     """Run rows from ``start`` down to the leaves; returns the estimated errors below ``start`` with them.
 
@@ -203,7 +229,7 @@ def _descend(tree: _Tree, data: _Data, start: int, entries: _Entries, pool: _Poo
             state.stale[node] = True
             if node != start:
                 _change(tree, node, _counts(tree, data, entries, begin), len(entries.row) - begin, how.adding)
-        if tree.test[node] != LEAF:
+        if tree.links[node, TEST] != LEAF:
             _share_out(tree, data, node, entries, begin, stack, how)
             continue
         if not how.changing:
@@ -221,7 +247,7 @@ def _descend(tree: _Tree, data: _Data, start: int, entries: _Entries, pool: _Poo
     return errors
 
 
-@kernel
+@inner_kernel
 def _counts(tree: _Tree, data: _Data, entries: _Entries, begin: int) -> FloatArray:
     """Class weights of the top segment."""
     counts = np.zeros(tree.value.shape[1])
@@ -230,7 +256,7 @@ def _counts(tree: _Tree, data: _Data, entries: _Entries, begin: int) -> FloatArr
     return counts
 
 
-@kernel
+@inner_kernel
 def _change(tree: _Tree, node: int, counts: FloatArray, n_rows: int, adding: bool) -> None:
     if not adding:
         tree.weight[node], tree.rows[node] = 0.0, 0
@@ -242,29 +268,29 @@ def _change(tree: _Tree, node: int, counts: FloatArray, n_rows: int, adding: boo
         tree.rows[node] += n_rows
 
 
-@kernel
+@inner_kernel
 def _share_out(
     tree: _Tree, data: _Data, node: int, entries: _Entries, begin: int, stack: list[tuple[int, int]], how: _How
 ) -> None:
     """Replace the segment of a node by the segments of its children."""
-    size, width = len(entries.row) - begin, tree.n_children[node]
+    size, width = len(entries.row) - begin, len(_children(tree, node))
     rows, weights = np.empty(size, dtype=np.int64), np.empty(size)
     branches = np.empty(size, dtype=np.int64)
     known = np.zeros(width)
     for index in range(size - 1, -1, -1):
         rows[index], weights[index] = entries.row.pop(), entries.weight.pop()
-        cell = data.columns[tree.feature[node], rows[index]]
-        branches[index] = _branch(tree, node, cell, data.numeric[tree.feature[node]])
+        cell = data.cells[tree.links[node, FEATURE], rows[index]]
+        branches[index] = branch_of(tree.links, tree.splits, tree.levels, node, cell)
         if branches[index] >= 0:
             known[branches[index]] += weights[index]
-    first = tree.first_child[node]
+    first = _children(tree, node).start
     if how.adding:
         known += tree.weight[first : first + width]
     total = known.sum()
     for branch in range(width):
         share = known[branch] / total if total > 0 else 1.0 / width
         if how.changing:
-            tree.fraction[first + branch] = share
+            tree.splits[first + branch, SHARE] = share
             if not how.adding and known[branch] == 0:
                 tree.value[first + branch] = tree.value[node]
         position = len(entries.row)
@@ -276,30 +302,13 @@ def _share_out(
             stack.append((first + branch, position))
 
 
-@kernel
-def _branch(tree: _Tree, node: int, cell: float, numeric: bool) -> int:
-    """The branch that a cell takes, or -1 where it takes all."""
-    missing = int(tree.missing_branch[node])
-    if np.isnan(cell):
-        return missing
-    if tree.test[node] == THRESHOLD:
-        if cell < 0 and not numeric:
-            return missing
-        return 0 if cell <= tree.threshold[node] else 1
-    low, high = tree.level_start[node], tree.level_start[node] + tree.level_count[node]
-    end = high
-    while low < high:
-        middle = (low + high) // 2
-        if tree.level_codes[middle] < cell:
-            low = middle + 1
-        else:
-            high = middle
-    if low < end and tree.level_codes[low] == cell:
-        return int(tree.level_branch[low])
-    return int(tree.other_branch[node]) if tree.other_branch[node] >= 0 else missing
+@inner_kernel
+def _children(tree: _Tree, node: int) -> range:
+    first = int(np.int64(tree.links[node, FIRST_CHILD]))
+    return range(first, first + int(np.int64(tree.links[node, N_CHILDREN])))
 
 
-@kernel
+@inner_kernel
 def _collected(tree: _Tree, pool: _Pool, node: int, without: int, sums: FloatArray, taking: bool) -> _Entries:
     """The rows in the leaves below a node, each once, less those of the branch ``without`` (-1: none).
 
@@ -309,8 +318,8 @@ def _collected(tree: _Tree, pool: _Pool, node: int, without: int, sums: FloatArr
     stack = [node]
     while len(stack) > 0:
         here = stack.pop()
-        if tree.test[here] != LEAF:
-            for child in range(tree.first_child[here], tree.first_child[here] + tree.n_children[here]):
+        if tree.links[here, TEST] != LEAF:
+            for child in _children(tree, here):
                 if child != without:
                     stack.append(child)
             continue
@@ -329,7 +338,7 @@ def _collected(tree: _Tree, pool: _Pool, node: int, without: int, sums: FloatArr
     return found
 
 
-@kernel
+@inner_kernel
 def _attach(pool: _Pool, leaf: int, row: int, weight: float) -> None:
     entry = pool.free[0]
     if entry >= 0:
@@ -343,15 +352,15 @@ def _attach(pool: _Pool, leaf: int, row: int, weight: float) -> None:
     pool.head[leaf] = entry
 
 
-@kernel
+@inner_kernel
 def _make_leaf(tree: _Tree, pool: _Pool, node: int) -> None:
     """Turn a node into a leaf that takes over the rows of the leaves below it."""
     stack = [node]
     head = -1
     while len(stack) > 0:
         here = stack.pop()
-        if tree.test[here] != LEAF:
-            for child in range(tree.first_child[here], tree.first_child[here] + tree.n_children[here]):
+        if tree.links[here, TEST] != LEAF:
+            for child in _children(tree, here):
                 stack.append(child)
             continue
         entry, last = pool.head[here], -1
@@ -359,19 +368,12 @@ def _make_leaf(tree: _Tree, pool: _Pool, node: int) -> None:
             last, entry = entry, pool.following[entry]
         if last >= 0:
             pool.following[last], head = head, pool.head[here]
-    tree.test[node] = LEAF
+    tree.links[node, TEST] = LEAF
     pool.head[node] = head
 
 
-@kernel
+@inner_kernel
 def _adopt(tree: _Tree, node: int, child: int) -> None:
     """Put the child's test and children in the place of the node's own."""
-    tree.test[node] = tree.test[child]
-    tree.feature[node] = tree.feature[child]
-    tree.threshold[node] = tree.threshold[child]
-    tree.first_child[node] = tree.first_child[child]
-    tree.n_children[node] = tree.n_children[child]
-    tree.missing_branch[node] = tree.missing_branch[child]
-    tree.other_branch[node] = tree.other_branch[child]
-    tree.level_start[node] = tree.level_start[child]
-    tree.level_count[node] = tree.level_count[child]
+    tree.links[node] = tree.links[child]
+    tree.splits[node, SPLIT] = tree.splits[child, SPLIT]

@@ -105,10 +105,10 @@ def test_deep_chain_merges_into_intervals():
     assert all(len(rule.conditions) == 1 for rule in rules)
 
 
-def test_half_a_million_levels_take_no_quadratic_time():
-    nodes = chain(250_000, np.eye(3)[np.arange(250_000) % 3])
+def test_fifty_thousand_levels_take_no_quadratic_time():
+    nodes = chain(50_000, np.eye(3)[np.arange(50_000) % 3])
     rules = rules_of_nodes(nodes, [Column("x")], TARGET).rules
-    assert rules[-1].conditions[0].missing == pytest.approx(1 / 250_000)
+    assert rules[-1].conditions[0].missing == pytest.approx(1 / 50_000)
 
 
 def test_ids_follow_content():

@@ -14,7 +14,6 @@ COLUMNS = (
     Column("flag", Kind.BOOLEAN, ("false", "true"), "boolean"),
     Column("weight"),
 )
-NUMERIC = np.array([column.is_numeric for column in COLUMNS])
 
 
 def random_rows(rng, n_rows, missing=0.0):
@@ -31,8 +30,8 @@ def branch_of(test, cell, numeric):
     if np.isnan(cell):
         return test["missing_branch"]
     if test["test"] == THRESHOLD:
-        return test["missing_branch"] if cell < 0 and not numeric else int(cell > test["threshold"])
-    return test["levels"].get(int(cell), test["other"] if test["other"] >= 0 else test["missing_branch"])
+        return -1 if cell < 0 and not numeric else int(cell > test["threshold"])
+    return test["levels"].get(int(cell), test["other"])
 
 
 def random_tree(rng, table, codes, weights, n_classes, depth=6, follow_missing=False):

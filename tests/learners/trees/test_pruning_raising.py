@@ -1,11 +1,13 @@
 import numpy as np
 import pytest
 
+from learners.table import Column
 from learners.trees.nodes import LEAF
 from learners.trees.pruning.error_based import added_errors, prune_error_based
 from learners.trees.pruning.raising import prune_with_raising
+from learners.trees.setup import by_column
 from tests.learners.trees.peers import chain
-from tests.learners.trees.random_trees import COLUMNS, NUMERIC, branch_of, random_rows, random_tree
+from tests.learners.trees.random_trees import COLUMNS, branch_of, random_rows, random_tree
 from tests.learners.trees.test_pruning_error_based import assert_sound
 
 
@@ -104,7 +106,7 @@ def test_equals_the_textbook_form(missing):
     raised = 0
     for seed in range(60):
         nodes, values, codes, weights = case(seed, missing)
-        pruned = prune_with_raising(nodes, values, codes, weights, numeric=NUMERIC)
+        pruned = prune_with_raising(nodes, COLUMNS, by_column(values), codes, weights)
         plain = Plain(nodes, 0)
         plain.give({r: weights[r] for r in range(len(codes))}, (values, codes))
         plain.prune((values, codes))
@@ -116,7 +118,7 @@ def test_equals_the_textbook_form(missing):
 
 def test_leaves_hold_the_rows_that_reach_them():
     nodes, values, codes, weights = case(4, 0.0, 500)
-    pruned = prune_with_raising(nodes, values, codes, weights, numeric=NUMERIC)
+    pruned = prune_with_raising(nodes, COLUMNS, by_column(values), codes, weights)
     np.testing.assert_allclose(pruned.value[pruned.leaves()].sum(axis=0), np.bincount(codes, weights, 3))
     assert (pruned.rows[pruned.leaves()]).sum() == np.count_nonzero(weights)
 
@@ -127,7 +129,7 @@ def test_deep_chain_of_real_rows():
     codes = np.arange(n_rows) // 4 % 2
     nodes = chain(n_rows, np.eye(2)[codes])
     values = np.arange(n_rows, dtype=float)[:, None]
-    pruned = prune_with_raising(nodes, values, codes, np.ones(n_rows), numeric=np.array([True]))
+    pruned = prune_with_raising(nodes, [Column("x")], by_column(values), codes, np.ones(n_rows))
     assert_sound(pruned)
     assert pruned.n_nodes < nodes.n_nodes
     assert pruned.weight[pruned.test == LEAF].sum() == n_rows
