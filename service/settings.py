@@ -72,7 +72,7 @@ class Settings(BaseSettings):
     host: str = Field(default="127.0.0.1", description="address that `serve` binds; any but loopback needs a key")
     port: int = Field(default=8000, ge=0, le=65_535, description="port that `serve` binds; 0 takes a free one")
     workers: int = Field(default=1, ge=1, le=256, description="processes that answer requests")
-    worker: bool = Field(True, description="`serve` also runs a training worker beside it")
+    worker: bool = Field(default=True, description="`serve` also runs a training worker beside it")
     processes: int = Field(
         default_factory=_training_processes,
         ge=1,
@@ -84,7 +84,7 @@ class Settings(BaseSettings):
         default="full", description="`minimal` leaves values of the data out of error messages"
     )
     admin_key: SecretStr | None = Field(
-        None,
+        default=None,
         description="key with every scope that `serve` makes sure of: `rk_` and at least 32 characters of your choice",
     )
     cache_bytes: int = Field(

@@ -70,7 +70,9 @@ def _sqlite_engine(url: URL, wait_seconds: float) -> Engine:
 
 def _prepare_sqlite(connection: sqlite3.Connection, wait_seconds: float) -> None:
     connection.isolation_level = None  # BEGIN is sent by _begin_sqlite and not by the driver
-    connection.execute("PRAGMA auto_vacuum=INCREMENTAL")  # only heeded in a new file: room of deleted blobs is returned
+    if connection.execute("PRAGMA page_count").fetchone() == (0,):
+        # A new file. Let room of deleted blobs be returned to the disk; in an old file this would wait for writers.
+        connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
     _enter_wal(connection, wait_seconds)
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")

@@ -41,8 +41,8 @@ def _upgrade(url: str) -> bool:
 
 
 def test_several_processes_may_upgrade_at_once(empty_database_url: str) -> None:
-    with get_context("spawn").Pool(4) as pool:
-        assert pool.map(_upgrade, [empty_database_url] * 8, chunksize=1) == [True] * 8
+    with get_context("spawn").Pool(3) as pool:
+        assert pool.map(_upgrade, [empty_database_url] * 3, chunksize=1) == [True] * 3
     store = Store(empty_database_url)
     assert store.is_current()
     store.dispose()

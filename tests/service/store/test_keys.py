@@ -1,0 +1,57 @@
+"""Keys are shown once, kept as a hash, and end when they are revoked."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from service.errors import Invalid, NotFound
+from service.store import changes, keys
+from service.store.session import Store
+from service.store.tables import Key
+
+
+def test_the_life_of_a_key(store: Store) -> None:
+    with store.begin() as session:
+        key, secret = keys.create(session, "default", "laptop", ["train", "predict", "train"])
+        assert re.fullmatch(r"rk_[A-Za-z0-9_-]{43}", secret)
+        assert key.scopes == ["predict", "train"]
+    with store.read() as session:
+        assert keys.verify(session, secret).id == key.id
+        assert [row.id for row in keys.list_valid(session)] == [key.id]
+        stored = session.get(Key, key.id)
+        assert secret not in repr(vars(stored))
+        assert changes.counters(session) == {"keys": 1}
+    with store.begin() as session:
+        assert keys.revoke(session, "default", key.id).revoked_at > key.created_at - 60
+        assert keys.revoke(session, "default", key.id).revoked_at is not None
+    with store.read() as session:
+        assert keys.verify(session, secret) is None
+        assert keys.list_valid(session) == []
+        assert [row.id for row in keys.list_all(session, "default")] == [key.id]
+        assert changes.counters(session) == {"keys": 2}
+
+
+@pytest.mark.parametrize("secret", ["", "rk_", "rk_" + "x" * 43, "\0", "\ud800", "rk_" + "ü" * 10_000])
+def test_other_secrets_are_nobodys(store: Store, secret: str) -> None:
+    with store.begin() as session:
+        keys.create(session, "default", "laptop", ["admin"])
+        assert keys.verify(session, secret) is None
+
+
+@pytest.mark.parametrize("scopes", [[], ["root"], ["train", ""]])
+def test_scopes_are_checked(store: Store, scopes: list[str]) -> None:
+    with pytest.raises(Invalid) as caught, store.begin() as session:
+        keys.create(session, "default", "laptop", scopes)
+    assert caught.value.faults[0].allowed == ["predict", "train", "admin"]
+
+
+def test_a_workspace_cannot_revoke_anothers_key(store: Store) -> None:
+    with store.begin() as session:
+        key, secret = keys.create(session, "theirs", "laptop", ["admin"])
+    with pytest.raises(NotFound), store.begin() as session:
+        keys.revoke(session, "default", key.id)
+    with store.read() as session:
+        assert keys.list_all(session, "default") == []
+        assert keys.verify(session, secret) is not None

@@ -1,0 +1,97 @@
+"""Settings come from RULEWOOD_* variables, refuse nonsense, and are all told in docs/settings.md.
+
+The page is written by ``python -m tests.service.test_settings > docs/settings.md``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from service.settings import Limits, Settings
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
+
+
+def rows() -> Iterator[str]:
+    """A row of the table for every setting and limit."""
+    for name, field in Settings.model_fields.items():
+        if name != "limits":
+            yield _row(f"RULEWOOD_{name.upper()}", field)
+    for name, field in Limits.model_fields.items():
+        yield _row(f"RULEWOOD_LIMITS_{name.upper()}", field)
+
+
+def _row(variable: str, field: FieldInfo) -> str:
+    extra = field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
+    default = extra.get("shown_default")
+    if default is None:
+        assert field.default is not PydanticUndefined, variable
+        default = "none" if field.default is None else f"`{str(field.default).lower()}`"
+    return f"| `{variable}` | {field.description} | {default} |"
+
+
+def page() -> str:
+    head = "# Settings\n\nEvery setting is an environment variable. A value that is not allowed stops the start.\n\n"
+    return head + "\n".join(["| name | meaning | default |", "|---|---|---|", *rows()]) + "\n"
+
+
+def test_the_page_tells_every_setting() -> None:
+    assert PAGE.read_text() == page()
+
+
+def test_variables_set_settings_and_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RULEWOOD_DATA", "/srv/rw")
+    monkeypatch.setenv("RULEWOOD_ERROR_DETAIL", "minimal")
+    monkeypatch.setenv("RULEWOOD_WORKER", "false")
+    monkeypatch.setenv("RULEWOOD_LIMITS_BODY_BYTES", "2048")
+    monkeypatch.setenv("RULEWOOD_LIMITS_JOB_SECONDS", "1.5")
+    settings = Settings()
+    assert settings.data == Path("/srv/rw")
+    assert settings.store_url == "sqlite:////srv/rw/store.sqlite3"
+    assert settings.cache == Path("/srv/rw/cache")
+    assert (settings.error_detail, settings.worker) == ("minimal", False)
+    assert (settings.limits.body_bytes, settings.limits.job_seconds) == (2048, 1.5)
+    assert settings.limits.rows == Limits().rows
+
+
+def test_settings_pass_to_other_processes_as_json() -> None:
+    settings = Settings(database="postgresql://u:p@h/d", limits=Limits(rows=7))
+    assert Settings.model_validate_json(settings.model_dump_json()) == settings
+
+
+def test_a_password_is_not_shown() -> None:
+    assert "hunter2" not in repr(Settings(database="postgresql://u:hunter2@h/d"))
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("RULEWOOD_PORT", "70000"),
+        ("RULEWOOD_WORKERS", "0"),
+        ("RULEWOOD_DATABASE", "mysql://h/d"),
+        ("RULEWOOD_DATABASE", "sqlite://"),
+        ("RULEWOOD_ERROR_DETAIL", "none"),
+        ("RULEWOOD_LIMITS_ROWS", "0"),
+        ("RULEWOOD_LIMITS_NONESUCH", "1"),
+    ],
+)
+def test_nonsense_is_refused(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ValidationError):
+        Settings()
+
+
+def test_settings_do_not_change() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        Settings().port = 1
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())
