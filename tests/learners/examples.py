@@ -15,9 +15,10 @@ from learners.base import (
     check_weights,
     no_progress,
 )
+from learners.errors import DataError
 from learners.explanation import Branch, Explanation, PathExplanation, labelled
 from learners.params import integer, learner, real
-from learners.table import Column
+from learners.table import Column, Table
 
 
 @learner
@@ -75,6 +76,30 @@ class Majority(Classifier):
         made.rows_ = state.header["rows"]
         made.shares_ = state.arrays["shares"]
         return made
+
+
+class Narrow(Majority):
+    """A majority that takes numbers only: nothing missing, no levels, no weights."""
+
+    name = "narrow"
+    capabilities = Capabilities(task="classification", weights=False, explanations=("path",))
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Any = no_progress) -> Narrow:
+        if sample_weight is not None:
+            raise DataError("this learner takes no weights", field="sample_weight")
+        self._refuse_gaps(check_training(X, y, classification=True)[0])
+        super().fit(X, y, progress=progress)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        self._refuse_gaps(self.check_table(X))
+        return super().predict_proba(X)
+
+    @staticmethod
+    def _refuse_gaps(table: Table) -> None:
+        for index, column in enumerate(table.columns):
+            if not column.is_numeric or np.isnan(table.values[:, index]).any():
+                raise DataError(f"column {column.name!r} must be numbers without gaps", field=column.name)
 
 
 @learner
