@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import multiprocessing
 import os
 import signal
@@ -12,7 +11,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
-from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp
 
 from service import logs
@@ -91,7 +89,6 @@ def make_services(settings: Settings) -> Services:
         keyring=Keyring(loopback=is_loopback(settings.host)),
         serving=Serving(store, blobs),
         metrics=Metrics(settings.data / "metrics" if settings.workers > 1 else None),
-        metrics=Metrics(settings.data / "metrics" if settings.workers > 1 else None),
         in_flight=InFlight(settings.limits.requests_in_flight),
         ingester=Ingester(settings.limits),
     )
@@ -107,20 +104,11 @@ def _lifespan(services: Services) -> Callable[[FastAPI], AbstractAsyncContextMan
         }
         watcher = ChangeWatcher(services.store, actions, besides=services.metrics.publish)
         watcher.start()
-        publishing = asyncio.create_task(_publish(services.metrics))
         try:
             yield
         finally:
-            publishing.cancel()
             watcher.stop()
             services.ingester.close()
             services.store.dispose()
 
     return life
-
-
-async def _publish(metrics: Metrics) -> None:
-    """Let the other API processes know this one's measures, once a second."""
-    while True:
-        await asyncio.sleep(1.0)
-        await run_in_threadpool(metrics.publish)

@@ -69,6 +69,7 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(ServiceError, _answer_service_error)
     app.add_exception_handler(RequestValidationError, _answer_validation_error)
     app.add_exception_handler(HTTPException, _answer_http_error)
+    app.add_exception_handler(Exception, _answer_defect)
 
 
 def respond(request: Request, error: ServiceError) -> Response:
@@ -80,6 +81,11 @@ def respond(request: Request, error: ServiceError) -> Response:
 def to_response(rendered: Rendered) -> Response:
     """A ready answer as Starlette wants it."""
     return Response(rendered.body, rendered.status, rendered.headers)
+
+
+async def _answer_defect(request: Request, error: Exception) -> Response:
+    """Starlette raises the error again after this answer, and :mod:`service.observing` logs it."""
+    return respond(request, InternalError.of_request(request.state.request_id))
 
 
 async def _answer_service_error(request: Request, error: Exception) -> Response:

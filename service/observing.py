@@ -98,7 +98,7 @@ class _Exchange:
             await self.refuse(error)
         except Exception:
             logger.exception("unhandled", extra={"fields": {"request_id": self.request_id}})
-            await self.refuse(InternalError(f"A defect of the service; the log has it as request {self.request_id}."))
+            await self.refuse(InternalError.of_request(self.request_id))
         finally:
             self.finish(time.perf_counter() - begun)
 

@@ -171,7 +171,17 @@ def profile(shelf: Shelf, workspace: str, dataset_id: str, *, target: str | None
         NotFound: there is no such dataset. Invalid: ``target`` is none of its columns.
     """
     dataset = get(shelf.store, workspace, dataset_id)
-    return {"dataset": dataset.id, "n_rows": dataset.n_rows, "target": target, "columns": dataset.profile}
+    columns = dataset.profile
+    target = target if target is not None else dataset.options.get("target")
+    names = [column["name"] for column in dataset.columns]
+    if target is not None and target not in names:
+        raise Invalid(
+            f"The dataset has no column {strict_json.quoted(target)}",
+            [Fault("no such column", parameter="target", column=target, allowed=names)],
+        )
+    if target is not None and target != dataset.options.get("target"):
+        columns = shelf.ingester.relate(shelf.blobs.path(dataset.table_sha256), columns, target)
+    return {"dataset": dataset.id, "n_rows": dataset.n_rows, "target": target, "columns": columns}
 
 
 def download(shelf: Shelf, workspace: str, dataset_id: str) -> tuple[str, int, Iterator[bytes]]:

@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import TimeoutError as FutureTimeout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,12 +54,26 @@ class Ingester:
             ServiceError: the file cannot be read; see :func:`service.formats.ingest.ingest`.
             Invalid: reading it took too long or broke the reading process.
         """
+        ingested: Ingested = self._call(_ingest, path, options, out, self._limits, filename, content_type)
+        return ingested
+
+    def relate(self, table: Path, profile: list[dict[str, Any]], target: str) -> list[dict[str, Any]]:
+        """A profile with each column's relation to the target added.
+
+        Args:
+            table: a table file.
+            profile: of its columns.
+            target: the name of one of them.
+        """
+        related: list[dict[str, Any]] = self._call(_relate, table, profile, target)
+        return related
+
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         from pebble import ProcessExpired
 
-        arguments = (path, options, out, self._limits, filename, content_type)
-        future = self._running().schedule(_ingest, args=arguments, timeout=self._limits.job_seconds)
+        future = self._running().schedule(function, args=arguments, timeout=self._limits.job_seconds)
         try:
-            ingested: Ingested = future.result()
+            return future.result()
         except FutureTimeout:
             raise Invalid(f"Reading the file took longer than {self._limits.job_seconds:g} s and was stopped") from None
         except ProcessExpired as error:
@@ -66,7 +81,6 @@ class Ingester:
                 f"Reading the file broke the reading process (exit code {error.exitcode}); "
                 "it probably needs more memory than there is"
             ) from None
-        return ingested
 
     def _running(self) -> ProcessPool:
         from pebble import ProcessPool
@@ -107,3 +121,10 @@ def _ingest(
     from service.formats.options import ReadOptions
 
     return ingest(path, ReadOptions.from_json(options), out, limits, filename=filename, content_type=content_type)
+
+
+def _relate(table: Path, profile: list[dict[str, Any]], target: str) -> list[dict[str, Any]]:
+    from service.formats.profile import relate
+    from service.formats.table_file import open_table
+
+    return relate(open_table(table), profile, target)

@@ -80,7 +80,13 @@ def test_quiet_mode_shows_places_and_no_data() -> None:
 
 
 anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.builds(pow, st.just(10), st.just(6000)) | st.binary(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text()
+    | st.builds(pow, st.just(10), st.just(6000))
+    | st.binary(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner),
     max_leaves=10,
 )

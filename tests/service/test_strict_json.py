@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service import strict_json
-from service.errors import BadRequest, Invalid, ServiceError
+from service.errors import BadRequest, Invalid
 from tests.shared import trap_path
 
 DEPTH = 32
@@ -35,10 +36,8 @@ def test_what_is_encoded_reads_back(value: object) -> None:
 
 @given(st.binary())
 def test_no_bytes_whatever_raise_anything_but_a_refusal(body: bytes) -> None:
-    try:
+    with contextlib.suppress(BadRequest, Invalid):
         strict_json.decode(body, DEPTH)
-    except ServiceError as error:
-        assert error.status in (400, 422)
 
 
 @pytest.mark.parametrize("key", ["a", "a:b", "", "é"])
