@@ -206,19 +206,13 @@ def evaluate_threshold(
     keys = problem.keys[column]
     least = threshold_least(rules, mass)
     if rules.unit and rules.binary:
-        place, gain_sum = scan_binary_counts(
-            keys, start, stop, problem.layout, int(stats[1]), int(math.ceil(least))
-        )
+        place, gain_sum = scan_binary_counts(keys, start, stop, problem.layout, int(stats[1]), int(math.ceil(least)))
     elif rules.binary or rules.criterion == VARIANCE:
         total = total_weight(stats, rules.criterion)
         squares = stats[2] if rules.criterion == VARIANCE else stats[1]
-        place, gain_sum = scan_moments(
-            problem, rules, keys, start, stop, total, stats[1], squares, mass, least
-        )
+        place, gain_sum = scan_moments(problem, rules, keys, start, stop, total, stats[1], squares, mass, least)
     elif rules.unit:
-        place, gain_sum = scan_class_counts(
-            problem, rules, work, keys, start, stop, stats, int(math.ceil(least))
-        )
+        place, gain_sum = scan_class_counts(problem, rules, work, keys, start, stop, stats, int(math.ceil(least)))
     else:
         place, gain_sum = scan_class_weights(problem, rules, work, keys, start, stop, stats, mass, least)
     if place < 0:
@@ -303,7 +297,9 @@ def choose(problem: Problem, rules: Rules, work: Work, impurity: float) -> int:
     for column in range(columns):
         if work.columns[column].place < 0 or work.columns[column].gain < average:
             continue
-        if best < 0 or work.columns[column].score > work.columns[best].score + TIE * (1.0 if rules.by_ratio else impurity):
+        if best < 0 or work.columns[column].score > work.columns[best].score + TIE * (
+            1.0 if rules.by_ratio else impurity
+        ):
             best = column
     return best
 
@@ -359,7 +355,9 @@ def mark_branches(problem: Problem, rules: Rules, work: Work, grown: Grown, node
 
 
 @inner_kernel
-def has_room(problem: Problem, grown: Grown, counters: IntArray, nodes: int, levels: int, place: int, total: int) -> bool:
+def has_room(
+    problem: Problem, grown: Grown, counters: IntArray, nodes: int, levels: int, place: int, total: int
+) -> bool:
     """Whether a split fits; if not, the counters tell what is needed."""
     counters[NEED_NODES] = counters[N_NODES] + nodes
     counters[NEED_LEVELS] = counters[N_LEVELS] + levels
@@ -452,7 +450,9 @@ def prepare_split(
     for b in range(branches):
         total += work.branches[b].count
     place = start if total <= count or start + count == counters[TOP] else counters[TOP]
-    spare = problem.columns[column].n_levels > 0 and rules.nominal == MULTIWAY and groups < problem.columns[column].n_levels
+    spare = (
+        problem.columns[column].n_levels > 0 and rules.nominal == MULTIWAY and groups < problem.columns[column].n_levels
+    )
     if not has_room(problem, grown, counters, branches + 1, groups, place, total):
         return -1, 0
     record_test(problem, rules, work, grown, counters, node, column, groups)

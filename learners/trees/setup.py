@@ -45,9 +45,7 @@ class Prepared:
     n_rows: int
 
 
-def prepare(
-    table: Table, target: FloatArray, n_classes: int, weights: FloatArray, options: GrowthOptions
-) -> Prepared:
+def prepare(table: Table, target: FloatArray, n_classes: int, weights: FloatArray, options: GrowthOptions) -> Prepared:
     """Sort every column and lay out all arrays.
 
     Args:
@@ -170,9 +168,7 @@ def _sort_columns(
         for column in range(first, len(cells), threads):
             np.add(cells[column] if all_rows else cells[column, rows], 0.0, out=numbers)  # -0.0 becomes 0.0
             distinct.append(
-                sort_column(
-                    numbers, bits, order, spare_bits, spare_order, labels, layout, keys[column], coded[column]
-                )
+                sort_column(numbers, bits, order, spare_bits, spare_order, labels, layout, keys[column], coded[column])
             )
         return distinct
 

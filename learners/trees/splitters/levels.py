@@ -18,7 +18,20 @@ import numpy as np
 
 from learners._accel import inner_kernel
 from learners.trees.criteria import VARIANCE, impurity_sum, total_weight
-from learners.trees.problem import CENTRED, DIRECTION, LEFT, MASS, MULTIWAY, ONE_VS_REST, RIGHT, TIE, WEIGHT, Problem, Rules, Work
+from learners.trees.problem import (
+    CENTRED,
+    DIRECTION,
+    LEFT,
+    MASS,
+    MULTIWAY,
+    ONE_VS_REST,
+    RIGHT,
+    TIE,
+    WEIGHT,
+    Problem,
+    Rules,
+    Work,
+)
 from learners.types import FloatArray, IntArray
 
 _POWER_STEPS = 64
@@ -73,9 +86,7 @@ def multiway_gain(rules: Rules, work: Work, groups: int, stats: FloatArray, leas
 
 
 @inner_kernel
-def best_one(
-    rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
-) -> tuple[int, float]:
+def best_one(rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float) -> tuple[int, float]:
     """The level that gains most against the rest: (group, gain sum)."""
     right = work.sums[RIGHT]
     before = impurity_sum(stats, rules.criterion)

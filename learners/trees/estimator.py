@@ -1,0 +1,186 @@
+"""What the tree classifier and the tree regressor share: parameters, growing, explaining, state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from learners.base import Learner, ModelState, Progress
+from learners.errors import ModelFormatError
+from learners.explanation import Explanation
+from learners.params import choice, integer, learner, real
+from learners.table import Column, Table
+from learners.trees.growth import grow_tree
+from learners.trees.nodes import Nodes
+from learners.trees.paths import explain_row
+from learners.trees.setup import GrowthOptions, by_column
+from learners.trees.traverse import PackedTree, pack
+from learners.types import FloatArray, IntArray, Scalar
+
+
+class FittedTree(Learner):
+    """What a fitted tree holds beside what every learner does.
+
+    Fitted attributes:
+        tree_: the :class:`~learners.trees.nodes.Nodes`.
+        target_: the target's column.
+    """
+
+    tree_: Nodes
+    target_: Column
+
+
+@learner
+class TreeEstimator(FittedTree):
+    """Base of the tree estimators: their common parameters and methods."""
+
+    nominal: str = choice(
+        "subset",
+        ("subset", "multiway", "one-vs-rest"),
+        "How a nominal or boolean column is split: into two sets of levels, one branch a level, or one level "
+        "against the rest.",
+    )
+    max_depth: int | None = integer(None, "Greatest number of tests on a path.", minimum=0, none_means="no limit")
+    max_leaves: int | None = integer(
+        None, "Grow best first up to this number of leaves.", minimum=1, none_means="no limit, depth first"
+    )
+    min_leaf: float = real(
+        1.0,
+        "Least weight that at least two branches of a test hold; a row that is not divided by missing values "
+        "counts as its weight or 1, whichever is more.",
+        minimum=1,
+    )
+    min_split: float = real(2.0, "Least weight, counted likewise, of a node that is split.", minimum=2)
+    min_gain: float = real(
+        0.0,
+        "Least gain of a test, in units of the criterion. At 0 a test without gain is made as long as a node is "
+        "not pure, since a later test may gain by it (XOR).",
+        minimum=0,
+    )
+    threshold: str = choice(
+        "midpoint",
+        ("midpoint", "data"),
+        "A numeric threshold is halfway between its neighbours, or the largest training value not above that (C4.5).",
+    )
+    missing: str = choice(
+        "fractional",
+        ("fractional",),
+        "A row whose tested value is missing goes down every branch, divided by the branches' weights (C4.5).",
+    )
+    threads: int = integer(1, "Number of threads that grow the tree; the tree is the same.", minimum=1, maximum=256)
+
+    def _options(self, criterion: str) -> GrowthOptions:
+        return GrowthOptions(
+            criterion=criterion,
+            nominal=self.nominal,
+            max_depth=self.max_depth,
+            max_leaves=self.max_leaves,
+            min_leaf=self.min_leaf,
+            min_split=self.min_split,
+            min_gain=self.min_gain,
+            threshold=self.threshold,
+            threads=int(self.threads),
+        )
+
+    def _grown(
+        self,
+        table: Table,
+        target: FloatArray,
+        n_classes: int,
+        weights: FloatArray,
+        options: GrowthOptions,
+        progress: Progress,
+    ) -> Nodes:
+        return grow_tree(table, target, n_classes, weights, options, progress)
+
+    def _remember(self, X: Any, table: Table, target: Column, nodes: Nodes) -> None:
+        self._remember_columns(X, table)
+        self.target_ = target
+        self._set_tree(nodes)
+
+    def _set_tree(self, nodes: Nodes) -> None:
+        self.tree_ = nodes
+        self.__dict__.pop("packed_tree_", None)
+
+    @cached_property
+    def packed_tree_(self) -> PackedTree:
+        """The tree laid out for walking."""
+        self.check_fitted()
+        return pack(self.tree_, self.columns_, regression=self.target_.is_numeric)
+
+    def _answers(self, X: Any) -> FloatArray:
+        table = self.check_table(X)
+        return self.packed_tree_.predict(by_column(table.values))
+
+    def apply(self, X: Any) -> IntArray:
+        """Id of the leaf that each row reaches, shape (n,); of a divided row the leaf with its largest share."""
+        table = self.check_table(X)
+        return self.packed_tree_.leaves(by_column(table.values)).astype(np.int64)
+
+    def explain(self, X: Any) -> list[Explanation]:
+        """The paths of each row; see :class:`~learners.explanation.PathExplanation`."""
+        table = self.check_table(X)
+        labels = self._labels()
+        return [
+            explain_row(self.tree_, self.packed_tree_, self.columns_, np.array(row), labels) for row in table.values
+        ]
+
+    def _labels(self) -> tuple[Scalar, ...] | None:
+        return None if self.target_.is_numeric else self.target_.labels
+
+    @property
+    def feature_importances_(self) -> FloatArray:
+        """Share of each column in the total decrease of impurity, shape (d,); all 0 for a single leaf."""
+        self.check_fitted()
+        inner = self.tree_.feature >= 0
+        decrease = self.tree_.weight[inner] * self.tree_.gain[inner]
+        sums = np.bincount(self.tree_.feature[inner], weights=decrease, minlength=self.n_features_in_)
+        total = sums.sum()
+        return sums / total if total > 0 else sums
+
+    @property
+    def n_leaves_(self) -> int:
+        self.check_fitted()
+        return self.tree_.n_leaves
+
+    def get_depth(self) -> int:
+        """Greatest number of tests on a path."""
+        self.check_fitted()
+        return int(self.tree_.depth.max())
+
+    def get_state(self) -> ModelState:
+        self.check_fitted()
+        header = {
+            "learner": self.name,
+            "parameters": {name: _plain(value) for name, value in self.get_params().items()},
+            "columns": [column.to_json() for column in self.columns_],
+            "named": hasattr(self, "feature_names_in_"),
+            "target": self.target_.to_json(),
+        }
+        return ModelState(header, self.tree_.to_arrays())
+
+    @classmethod
+    def from_state(cls, state: ModelState) -> Self:
+        header = state.header
+        if header.get("learner") != cls.name:
+            raise ModelFormatError(f"the model is a {header.get('learner')!r}, not a {cls.name!r}")
+        made: Self = cls.from_params(header["parameters"])
+        made.columns_ = tuple(Column.from_json(record) for record in header["columns"])
+        made.n_features_in_ = len(made.columns_)
+        if header["named"]:
+            made.feature_names_in_ = np.array([column.name for column in made.columns_], dtype=object)
+        made.target_ = Column.from_json(header["target"])
+        made._set_tree(Nodes.from_arrays(state.arrays))
+        return made
+
+
+def _plain(value: Any) -> Any:
+    """A parameter's value as JSON has it."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, dict):
+        return {str(name): float(weight) for name, weight in value.items()}
+    return value

@@ -1,0 +1,132 @@
+"""Why a tree answered as it did: the tests on the way, written down from the traversal itself.
+
+:func:`~learners.trees.traverse.reach_leaves` says which leaves a row reached and with what share,
+for prediction and explanation alike; parents lead from each leaf back to the root. Adding up the
+branches in their order, weight times answer, repeats the prediction to the bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from learners.explanation import Branch, Condition, PathExplanation, Step
+from learners.table import UNSEEN, Column
+from learners.trees.nodes import THRESHOLD, Nodes
+from learners.trees.traverse import PackedTree
+from learners.types import FloatArray, Scalar
+
+
+def explain_row(
+    nodes: Nodes, tree: PackedTree, columns: Sequence[Column], row: FloatArray, labels: tuple[Scalar, ...] | None
+) -> PathExplanation:
+    """The paths of one row.
+
+    Args:
+        nodes: the tree; ``tree`` is the same one packed.
+        columns: the d columns of the model.
+        row: float64 (d,), writable.
+        labels: class labels, or ``None`` for regression.
+    """
+    leaves, weights = tree.reach(row)
+    branches = tuple(
+        _branch(nodes, tree, columns, row, labels, int(leaf), float(weight))
+        for leaf, weight in zip(leaves, weights, strict=True)
+    )
+    return PathExplanation(branches)
+
+
+def _branch(
+    nodes: Nodes,
+    tree: PackedTree,
+    columns: Sequence[Column],
+    row: FloatArray,
+    labels: tuple[Scalar, ...] | None,
+    leaf: int,
+    weight: float,
+) -> Branch:
+    answer = tree.answers[leaf].tolist()
+    return Branch(
+        leaf=leaf,
+        weight=weight,
+        steps=tuple(_steps(nodes, columns, row, leaf)),
+        rows=int(nodes.rows[leaf]),
+        training_weight=float(nodes.weight[leaf]),
+        distribution=None if labels is None else tuple(zip(labels, answer, strict=True)),
+        value=answer[0] if labels is None else None,
+    )
+
+
+def _steps(nodes: Nodes, columns: Sequence[Column], row: FloatArray, leaf: int) -> list[Step]:
+    steps = []
+    share = 1.0
+    for node, child in path_to(nodes, leaf):
+        column = columns[nodes.feature[node]]
+        cell = float(row[nodes.feature[node]])
+        branch = child - int(nodes.first_child[node])
+        if _undecided(nodes, column, node, cell):
+            share *= float(nodes.fraction[child])
+        steps.append(
+            Step(
+                node=node,
+                condition=condition_of(nodes, column, node, branch, cell),
+                observed=None if math.isnan(cell) or _is_unseen(column, cell) else column.decode(cell),
+                state=_state(nodes, column, node, cell),
+                child=child,
+                weight=share,
+            )
+        )
+    return steps
+
+
+def path_to(nodes: Nodes, leaf: int) -> list[tuple[int, int]]:
+    """The pairs (node, child) from the root down to a leaf."""
+    pairs = []
+    child = leaf
+    while nodes.parent[child] >= 0:
+        node = int(nodes.parent[child])
+        pairs.append((node, child))
+        child = node
+    return pairs[::-1]
+
+
+def condition_of(nodes: Nodes, column: Column, node: int, branch: int, cell: float = math.nan) -> Condition:
+    """The test of a node in the form in which a branch satisfies it.
+
+    The branch that levels without an entry take is ``not in`` those of the other branches, unless
+    the row's own value is listed or the branch has no level of its own to miss.
+    """
+    if nodes.test[node] == THRESHOLD:
+        operator: Literal["<=", ">"] = "<=" if branch == 0 else ">"
+        return Condition(column.name, operator, threshold=column.decode(float(nodes.threshold[node])))
+    codes, branches = nodes.levels_of(node)
+    own = codes[branches == branch]
+    if branch == nodes.other_branch[node] and not np.any(own == cell):
+        barred = codes[branches != branch]
+        return Condition(column.name, "not in", values=tuple(column.labels[code] for code in barred))
+    return Condition(column.name, "in", values=tuple(column.labels[code] for code in own))
+
+
+def _is_unseen(column: Column, cell: float) -> bool:
+    return not column.is_numeric and cell == UNSEEN
+
+
+def _state(nodes: Nodes, column: Column, node: int, cell: float) -> Literal["known", "missing", "unseen"]:
+    if math.isnan(cell):
+        return "missing"
+    if _is_unseen(column, cell) or _undecided(nodes, column, node, cell):
+        return "unseen"
+    return "known"
+
+
+def _undecided(nodes: Nodes, column: Column, node: int, cell: float) -> bool:
+    """Whether the row goes down all branches of the node; mirrors the kernel ``branch_of``."""
+    if math.isnan(cell):
+        return bool(nodes.missing_branch[node] < 0)
+    if nodes.test[node] == THRESHOLD:
+        return _is_unseen(column, cell)
+    codes, _ = nodes.levels_of(node)
+    return bool(nodes.other_branch[node] < 0 and not np.any(codes == cell))
