@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from service.errors import NotFound
 from service.settings import Settings
-from service.store import jobs
+from service.store import jobs, models
 from service.store.session import Store
 from service.store.tables import Blob, Dataset
 
@@ -46,28 +48,16 @@ class WorkerProcess:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
     def kill(self, number: int = signal.SIGKILL) -> None:
         """Send a signal and wait until the process is gone."""
-        if self._process.poll() is None:
+        if self.is_alive:
             os.kill(self._process.pid, number)
         self._process.wait(timeout=PATIENCE)
         self._process.stdout.close()
-
-
-@pytest.fixture
-def start_worker(database_url: str, data_dir: Path) -> Iterator[Callable[[], WorkerProcess]]:
-    """Starts workers on the test's database; whatever is left of them is killed at the end."""
-    started: list[WorkerProcess] = []
-
-    def start(**settings) -> WorkerProcess:
-        made = Settings(data=data_dir, database=database_url, **({"processes": 1} | settings))
-        worker = WorkerProcess(made, data_dir / "worker.log")
-        started.append(worker)
-        return worker
-
-    yield start
-    for worker in started:
-        worker.kill()
 
 
 class Jobs:
@@ -153,6 +143,69 @@ def is_alive(pid: int) -> bool:
         return False
 
 
+class House:
+    """A database, the jobs in it and the workers on it, kept from test to test of a module."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.url = url
+        self.folder = folder
+        self.store = Store(url)
+        self.work = Jobs(self.store, folder)
+        self._workers: list[tuple[dict, WorkerProcess]] = []
+
+    def worker(self, **settings) -> WorkerProcess:
+        """A live worker with these settings; any other is ended."""
+        for made_with, worker in self._workers:
+            if worker.is_alive and made_with == settings:
+                return worker
+            worker.kill(signal.SIGTERM)
+        self._workers.clear()
+        return self.another_worker(**settings)
+
+    def another_worker(self, **settings) -> WorkerProcess:
+        """A new worker beside those that live."""
+        made = Settings(data=self.folder, database=self.url, **({"processes": 1} | settings))
+        worker = WorkerProcess(made, self.folder / "worker.log")
+        self._workers.append((settings, worker))
+        return worker
+
+    def log(self) -> str:
+        return (self.folder / "worker.log").read_text()
+
+    def close(self) -> None:
+        for _, worker in self._workers:
+            worker.kill()
+        self.store.dispose()
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    """A house on each database."""
+    folder = tmp_path_factory.mktemp("data")
+    if request.param == "sqlite":
+        shutil.copy(request.getfixturevalue("migrated_sqlite"), folder / "store.sqlite3")
+        made = House(f"sqlite:///{folder}/store.sqlite3", folder)
+        yield made
+        made.close()
+        return
+    server = request.getfixturevalue("postgres")
+    address = server.make_database()
+    made = House(address, folder)
+    yield made
+    made.close()
+    server.drop_database(address)
+
+
+def versions(store: Store, name: str) -> list[int]:
+    """The numbers of a model's versions; none if there is no such model."""
+    with store.read() as session:
+        try:
+            model = models.get(session, "default", name)
+        except NotFound:
+            return []
+        return [version.version for version in models.versions(session, model)[0]]
+
+
 @pytest.fixture
-def work(store: Store, data_dir: Path) -> Jobs:
-    return Jobs(store, data_dir)
+def work(house: House) -> Jobs:
+    return house.work

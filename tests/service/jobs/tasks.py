@@ -66,6 +66,11 @@ def _die(arguments, progress):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def _kill_worker(arguments, progress):
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(60)
+
+
 def _die_once(arguments, progress):
     marker = Path(arguments["marker"])
     if not marker.exists():
@@ -97,6 +102,7 @@ _ACTIONS = {
     "echo": _echo,
     "spin": _spin,
     "die": _die,
+    "kill-worker": _kill_worker,
     "die-once": _die_once,
     "hog": _hog,
     "bad-column": _bad_column,

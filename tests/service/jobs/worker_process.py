@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import logging
 import os
 import signal
@@ -19,6 +20,7 @@ from tests.service.jobs import tasks
 def main():
     settings = Settings.model_validate_json(sys.stdin.read())
     logging.basicConfig(level=logging.INFO)
+    faulthandler.register(signal.SIGUSR1)
     stopping = threading.Event()
     signal.signal(signal.SIGTERM, lambda number, frame: stopping.set())
     with exclusive_lock(settings.store_url):
@@ -26,7 +28,8 @@ def main():
         work = Work(tasks.plan, tasks.finish, {})
         engine = Engine(store, work, tasks.perform_part, engine_options(settings, store))
         engine.start()
-        print("ready", engine.worker_id, flush=True)
+        sys.stdout.write(f"ready {engine.worker_id}\n")
+        sys.stdout.flush()
         stopping.wait()
         engine.hand_over()
         os._exit(0)
