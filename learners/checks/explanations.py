@@ -91,9 +91,9 @@ def _check_steps(steps: Sequence[Step], table: Table, row: int) -> None:
 
 
 def _holds(condition: Condition, column: Column, value: Scalar) -> bool:
-    if condition.operator == "in":
+    if condition.operator in ("in", "not in"):
         texts = [column.level_text(member) for member in condition.values]
-        return column.level_text(value) in texts
+        return (column.level_text(value) in texts) == (condition.operator == "in")
     place = _place(column, value)
     if condition.operator == "interval":
         low = -np.inf if condition.low is None else _place(column, condition.low)
