@@ -40,6 +40,7 @@ class DecisionTreeClassifier(TreeEstimator, Classifier):
         exports=("rules", "tree"),
         missing=True,
         categories=True,
+        column_order_matters=True,  # of equally good tests the first column's is made
     )
 
     criterion: str = choice(

@@ -32,6 +32,7 @@ class DecisionTreeRegressor(TreeEstimator, Regressor):
         exports=("rules", "tree"),
         missing=True,
         categories=True,
+        column_order_matters=True,  # of equally good tests the first column's is made
     )
 
     pruning: str = choice(
