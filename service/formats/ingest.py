@@ -118,7 +118,7 @@ def _warnings(reader: Reader, options: ReadOptions, writing: _Writing) -> list[s
         warnings.append(f"columns that repeat another: {_listed(copies)}")
     repeated = writing.duplicates.n_repeated()
     if repeated:
-        warnings.append(f"{repeated} rows repeat an earlier row")
+        warnings.append(f"{repeated} row{'s repeat' if repeated != 1 else ' repeats'} an earlier row")
     return warnings
 
 

@@ -93,28 +93,21 @@ def _by_distinct(texts: pa.StringArray, syntax: NumberSyntax) -> FloatArray | No
 def _has_leading_zero(texts: pa.StringArray) -> bool:
     """Whether a number of a cast block is written with leading zeros, told by the first bytes of each cell."""
     _, offsets_buffer, data_buffer = texts.buffers()
-    if data_buffer is None:
+    if data_buffer is None or not data_buffer.size:
         return False
     offsets = np.frombuffer(offsets_buffer, dtype=np.int32)[texts.offset : texts.offset + len(texts) + 1]
     data = np.frombuffer(data_buffer, dtype=np.uint8)
     starts, ends = offsets[:-1], offsets[1:]
-    starts, ends = _beyond(starts, ends, 2)
-    first = data[starts]
-    signed = (first == _MINUS) | (first == _PLUS)
-    if _zero_then_digit(data, starts[first == _ZERO]):
+    first = data[np.minimum(starts, len(data) - 1)]  # of an empty cell, which the last test leaves out, any byte
+    if _zero_then_digit(data, starts[first == _ZERO], ends[first == _ZERO]):
         return True
-    return _zero_then_digit_after_sign(data, *_beyond(starts[signed], ends[signed], 3))
+    signed = (first == _MINUS) | (first == _PLUS)
+    return bool(signed.any()) and _zero_then_digit(data, starts[signed] + 1, ends[signed])
 
 
-def _beyond(starts: Array, ends: Array, length: int) -> tuple[Array, Array]:
-    long = ends - starts >= length
-    return starts[long], ends[long]
-
-
-def _zero_then_digit_after_sign(data: Array, starts: Array, ends: Array) -> bool:
-    return _zero_then_digit(data, starts[data[starts + 1] == _ZERO] + 1)
-
-
-def _zero_then_digit(data: Array, zeros: Array) -> bool:
-    following = data[zeros + 1]
-    return bool(((following >= _ZERO) & (following <= _NINE)).any())
+def _zero_then_digit(data: Array, starts: Array, ends: Array) -> bool:
+    """Whether a zero with a digit after it begins at one of the places, within its cell."""
+    long = ends - starts >= 2
+    starts = starts[long]
+    following = data[starts + 1]
+    return bool(((data[starts] == _ZERO) & (following >= _ZERO) & (following <= _NINE)).any())
