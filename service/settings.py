@@ -85,6 +85,7 @@ class Settings(BaseSettings):
     )
     admin_key: SecretStr | None = Field(
         default=None,
+        exclude=True,  # no process but the one that starts the service needs it, and a masked one would be refused
         description="key with every scope that `serve` makes sure of: `rk_` and at least 32 characters of your choice",
     )
     cache_bytes: int = Field(

@@ -66,8 +66,10 @@ def test_settings_pass_to_other_processes_as_json() -> None:
     assert Settings.model_validate_json(settings.model_dump_json()) == settings
 
 
-def test_a_password_is_not_shown() -> None:
-    assert "hunter2" not in repr(Settings(database="postgresql://u:hunter2@h/d"))
+def test_secrets_are_not_shown() -> None:
+    settings = Settings(database="postgresql://u:hunter2@h/d", admin_key="rk_" + "hunter2" * 5)
+    assert "hunter2" not in repr(settings)
+    assert Settings.model_validate_json(settings.model_dump_json()).admin_key is None
 
 
 @pytest.mark.parametrize(

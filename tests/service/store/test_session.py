@@ -17,6 +17,7 @@ from service.store import changes, workers
 from service.store.engines import MAX_OVERFLOW, POOL_SIZE, database_now
 from service.store.session import Store
 from service.store.tables import BlobChunk, Change, Worker
+from tests.postgres import Postgres
 from tests.service.store.making import count, make_dataset
 
 
@@ -171,9 +172,8 @@ def test_a_read_only_store_is_unavailable(store: Store) -> None:
         changes.bump(session, "topic")
 
 
-def test_lost_connections_are_replaced(database_url: str) -> None:
-    if database_url.startswith("sqlite"):
-        pytest.skip("SQLite has no server that could close a connection")
+def test_lost_connections_are_replaced(postgres: Postgres) -> None:
+    database_url = postgres.make_database()
     store = Store(database_url)
     _bump(store)
     other = Store(database_url)
@@ -193,6 +193,7 @@ def test_lost_connections_are_replaced(database_url: str) -> None:
         assert changes.counters(session) == {"topic": 2}
     store.dispose()
     other.dispose()
+    postgres.drop_database(database_url)
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "mysql+pymysql://h/d"])

@@ -1,0 +1,100 @@
+"""References to versions, and what they resolve to."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.errors import Invalid, NotFound
+from service.registry import NAME_PATTERN, ModelRef, check_name, move_alias, parse_ref, resolve
+from service.store import models
+from service.store.session import Store
+from service.store.tables import Model
+from tests.service.store.making import WORKSPACE, count, register
+
+names = st.from_regex(NAME_PATTERN, fullmatch=True)
+
+
+@given(
+    st.builds(ModelRef, names)
+    | st.builds(ModelRef, names, st.integers(0, 10**9 - 1))
+    | st.builds(ModelRef, names, st.none(), names)
+)
+def test_references_round_trip(ref: ModelRef) -> None:
+    assert parse_ref(str(ref)) == ref
+
+
+@given(st.text())
+def test_any_text_is_a_reference_or_not_found(text: str) -> None:
+    try:
+        assert parse_ref(text).name in text
+    except NotFound as error:
+        assert error.faults[0].parameter == "ref"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        ".m",
+        "m:",
+        "m:-1",
+        "m:x",
+        "m:1:2",
+        "m@",
+        "m@a@b",
+        "m:1@a",
+        "m n",
+        "m\n",
+        "ü",
+        "m" * 129,
+        "m:١",
+        "m:" + "9" * 10,
+    ],
+)
+def test_what_is_not_a_reference(text: str) -> None:
+    with pytest.raises(NotFound):
+        parse_ref(text)
+
+
+@pytest.mark.parametrize("name", ["", "-a", "a b", "a/b", "a:b", "a@b", "x" * 129, "a\0", "é"])
+def test_names_are_checked_before_anything_is_stored(store: Store, name: str) -> None:
+    with pytest.raises(Invalid):
+        check_name(name, "name")
+    with pytest.raises(Invalid) as caught:
+        register(store, name, "job_1")
+    assert caught.value.faults[0].parameter == "model.name"
+    with pytest.raises(Invalid) as caught:
+        register(store, "m", "job_1", aliases=[name])
+    assert caught.value.faults[0].parameter == "model.aliases"
+    assert count(store, Model) == 0
+
+
+def test_resolving(store: Store) -> None:
+    for number in (1, 2, 3):
+        register(store, "m", f"job_{number}")
+    with store.begin() as session:
+        move_alias(session, WORKSPACE, "m", "champion", 2)
+        models.archive(session, models.get(session, WORKSPACE, "m"), 3)
+    with store.read() as session:
+        wanted = {"m": 2, "m:1": 1, "m:3": 3, "m@champion": 2, "m:001": 1}
+        assert {text: resolve(session, WORKSPACE, text).version for text in wanted} == wanted
+        for text in ("n", "m:4", "m:0", "m@other", "m@Champion"):
+            with pytest.raises(NotFound):
+                resolve(session, WORKSPACE, text)
+        with pytest.raises(NotFound):
+            resolve(session, "other", "m")
+    with store.begin() as session:
+        model = models.get(session, WORKSPACE, "m")
+        models.delete_alias(session, model, "champion")
+        for number in (1, 2):
+            models.archive(session, model, number)
+        with pytest.raises(NotFound, match="not archived"):
+            resolve(session, WORKSPACE, "m")
+
+
+def test_moving_an_alias_checks_its_name(store: Store) -> None:
+    register(store, "m", "job_1")
+    with pytest.raises(Invalid), store.begin() as session:
+        move_alias(session, WORKSPACE, "m", "a b", 1)
