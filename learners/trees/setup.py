@@ -14,6 +14,8 @@ from learners.trees.presort import KeyLayout, sort_column
 from learners.trees.problem import COLUMN_INFO, MASS, NOMINAL, WEIGHT, Problem, Rules, records
 from learners.types import FloatArray, Int32Array, IntArray
 
+#: Sums of fractions miss a whole number by rounding, one way or the other with the order of the rows.
+_SLACK = 1 - 1e-9
 #: C4.5 leaves nominal columns with at least this share of levels to rows out of its average gain.
 _MANY_LEVELS = 0.3
 
@@ -108,8 +110,8 @@ def _rules(options: GrowthOptions, n_classes: int, unit: bool) -> Rules:
         n_values=2 if criterion == VARIANCE else n_classes,
         n_stats=3 if criterion == VARIANCE else n_classes,
         max_depth=-1 if options.max_depth is None else int(options.max_depth),
-        min_leaf=float(options.min_leaf),
-        min_split=float(options.min_split),
+        min_leaf=float(options.min_leaf) * _SLACK,
+        min_split=float(options.min_split) * _SLACK,
         min_gain=float(options.min_gain),
         penalty=bool(options.threshold_penalty),
         quinlan_minimum=options.threshold_minimum == "c4.5",
