@@ -292,7 +292,7 @@ class Table:
         """A table of numeric columns from an (n, d) matrix; NaN is missing, columns are x0, x1, ..."""
         matrix = np.asfortranarray(values, dtype=np.float64)
         if matrix.ndim != 2:
-            raise DataError(f"Expected 2D array, got {matrix.ndim}D array of shape {matrix.shape}; reshape your data")
+            raise DataError(f"Expected 2D array, got {matrix.ndim}D array of shape {matrix.shape}. Reshape your data")
         given = names if names is not None else [f"x{index}" for index in range(matrix.shape[1])]
         return cls(tuple(Column(name) for name in given), matrix)
 

@@ -300,7 +300,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
             field="sample_weight",
         )
     if not (weights > 0).any():
-        raise DataError("every weight is 0, so there are no rows to learn from", field="sample_weight")
+        raise DataError("every weight is zero, so there are no rows to learn from", field="sample_weight")
     return weights
 
 

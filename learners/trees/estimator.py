@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -26,10 +24,12 @@ class FittedTree(Learner):
 
     Fitted attributes:
         tree_: the :class:`~learners.trees.nodes.Nodes`.
+        packed_tree_: the same laid out for walking.
         target_: the target's column.
     """
 
     tree_: Nodes
+    packed_tree_: PackedTree
     target_: Column
 
 
@@ -103,13 +103,7 @@ class TreeEstimator(FittedTree):
 
     def _set_tree(self, nodes: Nodes) -> None:
         self.tree_ = nodes
-        self.__dict__.pop("packed_tree_", None)
-
-    @cached_property
-    def packed_tree_(self) -> PackedTree:
-        """The tree laid out for walking."""
-        self.check_fitted()
-        return pack(self.tree_, self.columns_, regression=self.target_.is_numeric)
+        self.packed_tree_ = pack(nodes, self.columns_, regression=self.target_.is_numeric)
 
     def _answers(self, X: Any) -> FloatArray:
         table = self.check_table(X)
