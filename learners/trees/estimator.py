@@ -11,7 +11,7 @@ from learners.errors import ModelFormatError
 from learners.explanation import Explanation
 from learners.params import choice, integer, learner, real
 from learners.table import Column, Table
-from learners.trees.growth import grow_tree
+from learners.trees.build import grow_tree
 from learners.trees.nodes import Nodes
 from learners.trees.paths import explain_row
 from learners.trees.setup import GrowthOptions, by_column

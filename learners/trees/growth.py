@@ -1,14 +1,13 @@
-"""Growing a tree: the driver around the kernels of :mod:`~learners.trees.grower`."""
+"""A tree while it grows: the driver around the kernels of :mod:`~learners.trees.grower`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from learners._accel import kernel
-from learners.base import Progress, no_progress
-from learners.table import Kind, Table
+from learners.base import Progress
 from learners.trees.grower import grow
-from learners.trees.nodes import THRESHOLD, Nodes
+from learners.trees.nodes import Nodes
 from learners.trees.problem import (
     DONE,
     N_COUNTERS,
@@ -20,6 +19,7 @@ from learners.trees.problem import (
     NEED_ROOM,
     NEED_STACK,
     NEEDS_SPACE,
+    TOP,
     Grown,
     Problem,
     Work,
@@ -27,8 +27,8 @@ from learners.trees.problem import (
     new_grown,
     new_work,
 )
-from learners.trees.setup import GrowthOptions, Prepared, prepare
-from learners.types import FloatArray, Int32Array, IntArray
+from learners.trees.setup import Prepared
+from learners.types import Int32Array, IntArray
 
 #: Keys moved between two reports of progress: some tens of milliseconds.
 _BUDGET = 10_000_000
@@ -48,6 +48,7 @@ class Growth:
         self.grown.nodes[0].count = prepared.n_rows
         self.counters[N_NODES] = 1
         self.counters[N_STACK] = 1
+        self.counters[TOP] = prepared.n_rows
 
     def make_space(self) -> None:
         """Enlarge whatever the last kernel found too small."""
@@ -74,28 +75,6 @@ class Growth:
             progress(done, f"{int(self.counters[N_NODES])} nodes")
 
 
-def grow_tree(
-    table: Table,
-    target: FloatArray,
-    n_classes: int,
-    weights: FloatArray,
-    options: GrowthOptions,
-    progress: Progress = no_progress,
-) -> Nodes:
-    """Grow a tree; see :func:`~learners.trees.setup.prepare` for the arguments.
-
-    Source of the method: presorted columns partitioned down the tree as in SLIQ (Mehta, Agrawal
-    and Rissanen, 1996), so that a level of the tree costs O(n d).
-    """
-    progress(0.0, "sorting columns")
-    growth = Growth(prepare(table, target, n_classes, weights, options))
-    progress(0.0, "growing")
-    growth.run(progress)
-    nodes = finished(growth.grown, growth.counters)
-    settle_thresholds(nodes, table, weights, options.threshold)
-    return nodes
-
-
 def widened(problem: Problem, capacity: int) -> Problem:
     """A copy of the problem with room for more keys and ids."""
     columns, old = problem.keys.shape
@@ -106,24 +85,6 @@ def widened(problem: Problem, capacity: int) -> Problem:
     numbers = np.zeros((3, capacity))
     numbers[:, :old] = problem.numbers
     return problem._replace(keys=keys, row=row, numbers=numbers)
-
-
-def settle_thresholds(nodes: Nodes, table: Table, weights: FloatArray, rule: str) -> None:
-    """Bring thresholds to their final form; training rows stay on their sides.
-
-    A threshold on an ordinal column is the code of a level. By the rule ``data`` a numeric one is the
-    largest value of the whole training column that is not above the midpoint (C4.5).
-    """
-    for index, column in enumerate(table.columns):
-        tests = np.flatnonzero((nodes.test == THRESHOLD) & (nodes.feature == index))
-        if len(tests) == 0:
-            continue
-        if column.kind is Kind.ORDINAL:
-            nodes.threshold[tests] = np.floor(nodes.threshold[tests])
-        elif rule == "data":
-            cells = table.values[weights > 0, index]
-            values = np.sort(cells[~np.isnan(cells)])
-            nodes.threshold[tests] = values[np.searchsorted(values, nodes.threshold[tests], side="right") - 1]
 
 
 def finished(grown: Grown, counters: IntArray) -> Nodes:

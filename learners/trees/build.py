@@ -1,0 +1,61 @@
+"""From a table and a target to a finished tree."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from learners.base import Progress, no_progress
+from learners.table import Kind, Table
+from learners.trees.best_first import grow_best_first
+from learners.trees.growth import Growth, finished
+from learners.trees.nodes import THRESHOLD, Nodes
+from learners.trees.setup import GrowthOptions, prepare
+from learners.trees.threaded import grow_threaded
+from learners.types import FloatArray
+
+
+def grow_tree(
+    table: Table,
+    target: FloatArray,
+    n_classes: int,
+    weights: FloatArray,
+    options: GrowthOptions,
+    progress: Progress = no_progress,
+) -> Nodes:
+    """Grow a tree; see :func:`~learners.trees.setup.prepare` for the arguments.
+
+    Source of the method: presorted columns partitioned down the tree as in SLIQ (Mehta, Agrawal
+    and Rissanen, 1996), so that a level of the tree costs O(n d).
+    """
+    progress(0.0, "sorting columns")
+    growth = Growth(prepare(table, target, n_classes, weights, options))
+    progress(0.0, "growing")
+    if options.max_leaves is not None:
+        grow_best_first(growth, int(options.max_leaves), progress)
+    elif options.threads > 1:
+        grow_threaded(growth, options.threads, progress)
+    else:
+        growth.run(progress)
+    nodes = finished(growth.grown, growth.counters)
+    settle_thresholds(nodes, table, weights, options.threshold)
+    return nodes
+
+
+def settle_thresholds(nodes: Nodes, table: Table, weights: FloatArray, rule: str) -> None:
+    """Bring thresholds to their final form; training rows stay on their sides.
+
+    A threshold on an ordinal column is the code of a level. By the rule ``data`` a numeric one is the
+    largest value of the whole training column that is not above the midpoint (C4.5).
+    """
+    for index, column in enumerate(table.columns):
+        tests = np.flatnonzero((nodes.test == THRESHOLD) & (nodes.feature == index))
+        if len(tests) == 0:
+            continue
+        if column.kind is Kind.ORDINAL:
+            nodes.threshold[tests] = np.floor(nodes.threshold[tests])
+        elif rule == "data":
+            cells = table.values[weights > 0, index]
+            values = np.sort(cells[~np.isnan(cells)])
+            nodes.threshold[tests] = values[np.searchsorted(values, nodes.threshold[tests], side="right") - 1]
+
+

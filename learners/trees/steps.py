@@ -1,0 +1,60 @@
+"""The steps of growing as separate kernels, for drivers that decide themselves which node is next.
+
+Depth-first growth on one thread needs none of these: :func:`~learners.trees.grower.grow` does it all.
+"""
+
+from __future__ import annotations
+
+from learners._accel import kernel
+from learners.trees.grower import choose, describe, evaluate_columns, may_split, prepare_split
+from learners.trees.partition import move_column
+from learners.trees.problem import Grown, Problem, Rules, Work
+from learners.types import BoolArray, IntArray
+
+
+@kernel
+def open_node(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
+    """Describe a node; returns whether a test may be looked for."""
+    return may_split(rules, grown, node, describe(problem, rules, grown, node))
+
+
+@kernel
+def search(
+    problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, active: BoolArray, first: int, last: int
+) -> None:
+    """Find the best test on each of the columns ``first .. last``."""
+    evaluate_columns(problem, rules, work, grown, node, active, first, last)
+
+
+@kernel
+def pick(problem: Problem, rules: Rules, work: Work, grown: Grown, node: int) -> int:
+    """The column of the best test, or -1."""
+    return choose(problem, rules, work, grown.nodes[node].impurity)
+
+
+@kernel
+def divide(
+    problem: Problem, rules: Rules, work: Work, grown: Grown, counters: IntArray, node: int, column: int
+) -> tuple[int, int]:
+    """Make the children; see :func:`~learners.trees.grower.prepare_split`."""
+    return prepare_split(problem, rules, work, grown, counters, node, column)
+
+
+@kernel
+def move_columns(
+    problem: Problem,
+    work: Work,
+    active: BoolArray,
+    start: int,
+    end: int,
+    branches: int,
+    missing: int,
+    first: int,
+    last: int,
+) -> None:
+    """Move the keys of the active columns ``first .. last`` to the children."""
+    for column in range(first, last):
+        if active[column]:
+            move_column(
+                problem, work, work.keys, work.cursor, column, start, end, work.branches[0].first, branches, missing
+            )
