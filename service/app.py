@@ -24,13 +24,25 @@ from service.openapi import install_document
 from service.operations.ingesting import Ingester
 from service.operations.keys import Keyring, is_loopback
 from service.operations.serving import ChangeWatcher, Serving
-from service.routes import datasets, docs, jobs, keys, learners, models, operations
+from service.routes import (
+    datasets,
+    docs,
+    jobs,
+    keys,
+    learners,
+    metrics,
+    models,
+    operations,
+    predictions,
+    rules,
+    trees,
+)
 from service.settings import Settings
 from service.store import changes
 from service.store.blobs import Blobs
 from service.store.session import Store
 
-_ROUTERS = (datasets, learners, jobs, models, keys, operations, docs)
+_ROUTERS = (datasets, learners, jobs, models, predictions, rules, trees, keys, operations, metrics, docs)
 
 
 def from_environment() -> ASGIApp:

@@ -11,31 +11,23 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.deps import Services
-from service.errors import Fault, ServiceError
+from service.errors import ServiceError
 from service.logs import logger
 from service.observing import request_id_of, safe_headers
 from service.operations.answering import IN_THREAD, answer_fast, answer_large
 from service.operations.predict import Bounds
 from service.operations.served import ServedModel
-from service.problems import fault_json
+from service.problems import describer
 
 PREFIX, SUFFIX = "/api/v1/models/", "/predictions"
 #: The route's template, under which its requests are counted.
 ROUTE = PREFIX + "{ref}" + SUFFIX
 _PLAIN_ACCEPTS = (b"*/*", b"application/json")
-
-
-def describer(services: Services) -> Callable[[Fault], dict[str, Any]]:
-    """How this process writes a fault of a row."""
-    minimal = services.settings.error_detail == "minimal"
-    return lambda fault: fault_json(fault, minimal=minimal)
 
 
 class Front:
@@ -52,7 +44,7 @@ class Front:
         limits = services.settings.limits
         self.max_bytes = limits.body_bytes
         self.bounds = Bounds(limits.batch_rows, limits.json_depth)
-        self.describe = describer(services)
+        self.describe = describer(minimal=services.settings.error_detail == "minimal")
         plain = safe_headers("", [(b"content-type", b"application/json")])
         self.headers = [header for header in plain if header[0] != b"x-request-id"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from service import strict_json
@@ -96,6 +96,11 @@ def fault_json(fault: Fault, *, minimal: bool = False) -> dict[str, Any]:
     if fault.value is not None and not minimal:
         shown["value"] = _plain(fault.value)
     return shown
+
+
+def describer(*, minimal: bool) -> Callable[[Fault], dict[str, Any]]:
+    """How a process writes the faults of single rows: in full, or without the caller's data."""
+    return lambda fault: fault_json(fault, minimal=minimal)
 
 
 def _allowed(allowed: Any) -> Any:

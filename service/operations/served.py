@@ -17,7 +17,7 @@ from learners._accel import uncompiled
 from learners.base import Classifier, Learner
 from learners.explanation import Explanation
 from learners.table import Table
-from learners.trees.nodes import Nodes
+from learners.trees.estimator import TreeEstimator
 from learners.types import FloatArray, Scalar
 from service.operations.codec import RowCodec, to_matrix
 from service.operations.json_text import encode_json
@@ -70,11 +70,10 @@ class ServedModel:
         self.codec = RowCodec(self.inputs)
         self._fragments: dict[bytes, bytes] = {}
         self._of_leaf: dict[int, bytes] = {}
-        self._reasons = Reasons(learner.columns_)
-        nodes = getattr(learner, "tree_", None)
-        self._descent = (
-            Descent(nodes, learner.columns_) if isinstance(nodes, Nodes) and nodes.n_nodes <= MAX_NODES else None
-        )
+        self._descent: Descent | None = None
+        if isinstance(learner, TreeEstimator) and learner.tree_.n_nodes <= MAX_NODES:
+            self._descent = Descent(learner.tree_, learner.packed_tree_, learner.columns_)
+            self._reasons = Reasons(learner.tree_, learner.columns_)
 
     def answers(self, values: FloatArray) -> list[bytes]:
         """The members of each row's answer as JSON without braces.
@@ -117,8 +116,7 @@ class ServedModel:
         return fragment
 
     def _reason(self, leaf: int, cells: Sequence[float]) -> bytes:
-        known = self._reasons.get(leaf, cells)
-        return known or self._reasons.learn(leaf, cells, self.explanations(to_matrix([cells]))[0])
+        return self._reasons.get(leaf, cells, lambda: self.explanations(to_matrix([cells]))[0])
 
     def explanations(self, values: FloatArray) -> list[Explanation]:
         """The reason of each row's answer."""

@@ -7,14 +7,15 @@ and kept: the answer as it is, the reason as the text between the observed value
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from learners._accel import interpreted
 from learners.explanation import Explanation
 from learners.table import Column
 from learners.trees.nodes import THRESHOLD, Nodes
-from learners.trees.traverse import branch_of, pack
+from learners.trees.paths import path_to
+from learners.trees.traverse import PackedTree, branch_of
 from service.operations.json_text import encode_json
 
 #: Trees beyond this are not copied into lists; their rows go the general way.
@@ -33,10 +34,11 @@ class Descent:
 
     Args:
         nodes: the tree.
+        tree: the same, laid out for walking.
         columns: the model's columns.
     """
 
-    def __init__(self, nodes: Nodes, columns: Sequence[Column]) -> None:
+    def __init__(self, nodes: Nodes, tree: PackedTree, columns: Sequence[Column]) -> None:
         self._columns = columns
         self._feature: list[int] = nodes.feature.tolist()
         self._threshold: list[float] = nodes.threshold.tolist()
@@ -46,7 +48,7 @@ class Descent:
             for test, feature in zip(nodes.test.tolist(), self._feature, strict=True)
         ]
         self._branches: dict[int, list[int]] = {}
-        self._tree = pack(nodes, columns, regression=True)
+        self._tree = tree
 
     def leaf(self, cells: Sequence[float]) -> int:
         """The leaf in which a row ends; -1 if a level decides nothing. No cell may be missing."""
@@ -77,37 +79,52 @@ class Descent:
 class Reasons:
     """The reasons of leaves as text with gaps for the observed values.
 
+    How a test on levels is worded may depend on the row's level, so the reasons of a leaf are told
+    apart by the row's levels in the columns that its path tests so.
+
     Args:
+        nodes: the tree.
         columns: the model's columns.
     """
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, nodes: Nodes, columns: Sequence[Column]) -> None:
+        self._nodes = nodes
         self._columns = columns
         self._places = {column.name: place for place, column in enumerate(columns)}
-        self._known: dict[int, tuple[list[bytes], list[int]]] = {}
+        self._levels_on_path: dict[int, list[int]] = {}
+        self._known: dict[tuple[float, ...], tuple[list[bytes], list[int]]] = {}
 
-    def get(self, leaf: int, cells: Sequence[float]) -> bytes | None:
-        """The reason of a row that ended in a leaf, if the leaf's is known."""
-        known = self._known.get(leaf)
-        return None if known is None else self._fill(known, cells)
+    def get(self, leaf: int, cells: Sequence[float], explain: Callable[[], Explanation]) -> bytes:
+        """The reason of a row that ended in a leaf.
 
-    def _fill(self, known: tuple[list[bytes], list[int]], cells: Sequence[float]) -> bytes:
-        texts, places = known
+        Args:
+            leaf: where the row ended.
+            cells: the row, none missing or unseen.
+            explain: asks the learner for the reason, if none like it is known.
+        """
+        places = self._levels_on_path.get(leaf)
+        if places is None:
+            places = self._levels_on_path[leaf] = self._tested_levels(leaf)
+        key = (leaf, *(cells[place] for place in places))
+        texts, gaps = self._known.get(key) or self._learn(key, explain())
         pieces = [texts[0]]
-        for text, place in zip(texts[1:], places, strict=True):
+        for text, place in zip(texts[1:], gaps, strict=True):
             pieces += (encode_json(self._columns[place].decode(cells[place])), text)
         return b"".join(pieces)
 
-    def learn(self, leaf: int, cells: Sequence[float], explanation: Explanation) -> bytes:
-        """Keep the learner's reason of one row as that of its leaf."""
+    def _tested_levels(self, leaf: int) -> list[int]:
+        tested = {int(self._nodes.feature[node]) for node, _ in path_to(self._nodes, leaf)}
+        return sorted(place for place in tested if not self._columns[place].is_numeric)
+
+    def _learn(self, key: tuple[float, ...], explanation: Explanation) -> tuple[list[bytes], list[int]]:
         if len(self._known) >= _MAX_REASONS:
-            self._known = {}
+            self._known, self._levels_on_path = {}, {}
         record: dict[str, Any] = explanation.to_json()
         (branch,) = record["branches"]
-        if branch["leaf"] != leaf:
-            raise AssertionError(f"the reason names leaf {branch['leaf']}, the answer came from {leaf}")
-        places = [self._places[step["condition"]["column"]] for step in branch["steps"]]
+        if branch["leaf"] != key[0]:
+            raise AssertionError(f"the reason names leaf {branch['leaf']}, the answer came from {key[0]}")
+        gaps = [self._places[step["condition"]["column"]] for step in branch["steps"]]
         for step in branch["steps"]:
             step["observed"] = _MARK
-        known = self._known[leaf] = (encode_json(record).split(_MARK_BYTES), places)
-        return self._fill(known, cells)
+        known = self._known[key] = (encode_json(record).split(_MARK_BYTES), gaps)
+        return known

@@ -1,0 +1,94 @@
+"""A model's tree as data and as a picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from learners.table import Column
+from learners.trees.estimator import FittedTree
+from learners.trees.nodes import LEAF, THRESHOLD, Nodes
+from learners.trees.paths import condition_of
+from service.errors import Conflict, Fault
+from service.operations.served import ServedModel
+from service.reports.tree_svg import Picture, tree_svg
+
+
+def tree_json(model: ServedModel) -> dict[str, Any]:
+    """The version and its nodes, flat: a node's children are named by id, so no depth is too deep for a reader.
+
+    Raises:
+        Conflict: the model is no tree.
+    """
+    learner = _tree(model)
+    nodes, columns, target = learner.tree_, learner.columns_, learner.target_
+    parent, depth = nodes.parent.tolist(), nodes.depth.tolist()
+    weight, rows = nodes.weight.tolist(), nodes.rows.tolist()
+    impurity = nodes.impurity.tolist()
+    records = []
+    for node in range(nodes.n_nodes):
+        record: dict[str, Any] = {"id": node, "parent": parent[node] if node else None, "depth": depth[node]}
+        if node:
+            branch = node - int(nodes.first_child[parent[node]])
+            column = columns[nodes.feature[parent[node]]]
+            record["condition"] = condition_of(nodes, column, parent[node], branch).to_json()
+        record |= {"rows": rows[node], "weight": weight[node], "impurity": impurity[node]}
+        record |= _answer(nodes, node, target) | _test(nodes, node, columns)
+        records.append(record)
+    return model.identity.to_json() | {
+        "columns": [column.to_json() for column in columns],
+        "target": target.to_json(),
+        "n_leaves": nodes.n_leaves,
+        "depth": int(nodes.depth.max()),
+        "nodes": records,
+    }
+
+
+def tree_picture(model: ServedModel, *, max_depth: int, max_leaves: int) -> str:
+    """The tree as SVG; what is beyond the limits is folded, and the picture says how much.
+
+    Raises:
+        Conflict: the model is no tree.
+    """
+    learner = _tree(model)
+    title = f"{model.identity.name}:{model.identity.version}"
+    columns, target = learner.columns_, learner.target_
+    return tree_svg(Picture(title, learner.tree_, columns, target, max_depth=max_depth, max_leaves=max_leaves))
+
+
+def _tree(model: ServedModel) -> FittedTree:
+    if not isinstance(model.learner, FittedTree):
+        message = f"a {model.learner.name} is no tree"
+        raise Conflict(f"The model has no tree: {message}", [Fault(message, parameter="ref")])
+    return model.learner
+
+
+def _answer(nodes: Nodes, node: int, target: Column) -> dict[str, Any]:
+    values = nodes.value[node]
+    if target.is_numeric:
+        mean, variance = values[:2].tolist()
+        return {"value": mean, "variance": variance}
+    shares = (values / values.sum()).tolist()
+    labels = target.labels
+    return {
+        "label": labels[int(np.argmax(values))],
+        "distribution": [{"label": label, "share": share} for label, share in zip(labels, shares, strict=True)],
+    }
+
+
+def _test(nodes: Nodes, node: int, columns: tuple[Column, ...]) -> dict[str, Any]:
+    """What an inner node asks, where its branches lead, and where a missing value goes."""
+    if nodes.test[node] == LEAF:
+        return {"children": []}
+    column = columns[nodes.feature[node]]
+    record: dict[str, Any] = {"column": column.name, "gain": float(nodes.gain[node])}
+    if nodes.test[node] == THRESHOLD:
+        record["threshold"] = column.decode(float(nodes.threshold[node]))
+    children = nodes.children(node)
+    follows = int(nodes.missing_branch[node])
+    if follows >= 0:
+        record["missing"] = [{"child": children[follows], "share": 1.0}]
+    else:
+        record["missing"] = [{"child": child, "share": float(nodes.fraction[child])} for child in children]
+    return record | {"children": list(children)}

@@ -1,0 +1,48 @@
+"""Text in an SVG: escaped, cut to a width, and how wide it will be."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from xml.sax.saxutils import escape
+
+#: Characters that XML 1.0 cannot hold, not even escaped.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+#: Right-to-left and other overrides could turn the text around them.
+_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f]")
+_NARROW = frozenset("iljtfrI.,:;'|![](){} ")
+_WIDE = frozenset("mwMW@%")
+
+
+def xml_text(text: str) -> str:
+    """A caller's text as XML character data or attribute value, whatever is in it."""
+    shown = _DIRECTION.sub("", _FORBIDDEN.sub("\ufffd", text))
+    return escape(" ".join(shown.split()), {'"': "&quot;", "'": "&#39;"})
+
+
+def width(text: str, size: float) -> float:
+    """About how many pixels a text takes in a usual sans-serif face of a size."""
+    return sum(_share(character) for character in text) * size
+
+
+def _share(character: str) -> float:
+    if character in _NARROW:
+        return 0.34
+    if character in _WIDE:
+        return 0.9
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1.05
+    return 0.68 if character.isupper() else 0.58
+
+
+def fitted(text: str, size: float, room: float) -> str:
+    """The text, cut with an ellipsis if it is wider than the room."""
+    text = text[:1000]
+    if width(text, size) <= room:
+        return text
+    used = _share("…") * size
+    for end, character in enumerate(text):
+        used += _share(character) * size
+        if used > room:
+            return text[:end].rstrip() + "…"
+    return text

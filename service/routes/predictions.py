@@ -1,0 +1,148 @@
+"""Predictions and explanations over HTTP. Plain requests are answered before this by :mod:`service.front`."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from fastapi import Query
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from service.deps import Predictor, Services, ServicesHere
+from service.http import make_router
+from service.openapi import Responses, errors
+from service.operations.answering import IN_THREAD, MEDIA_TYPES, Call, Reply, answer, format_of, format_wanted
+from service.operations.predict import Bounds, Form
+from service.operations.rows import Options
+from service.problems import describer
+from service.routes.models import Reference
+from service.schemas.predictions import Explanations, Matrix, NamedRows, Predictions
+
+router = make_router(prefix="/api/v1/models", tags=["predictions"])
+
+Explain = Annotated[bool, Query(description="add the exact reason to each answer")]
+Unseen = Annotated[
+    Literal["reject", "missing", "other"], Query(description="what becomes of a level that the model does not know")
+]
+Missing = Annotated[Literal["fractional", "reject"], Query(description="what becomes of a missing value")]
+Strict = Annotated[bool, Query(description="whether extra and absent columns are errors")]
+
+_NAMED_EXAMPLE = {"rows": [{"outlook": "sunny", "humidity": 70}, {"outlook": "rainy", "humidity": None}]}
+_MATRIX_EXAMPLE = {"columns": ["outlook", "humidity"], "data": [["sunny", 70], ["rainy", None]], "explain": True}
+_CSV_EXAMPLE = "outlook,humidity\nsunny,70\nrainy,\n"
+
+
+def _request_body() -> dict[str, Any]:
+    """The request's body for the OpenAPI document: a body is read by hand, in any of four formats."""
+    text = {"type": "string"}
+    return {
+        "requestBody": {
+            "required": True,
+            "content": {
+                "application/json": {
+                    "schema": {"anyOf": [_inlined(NamedRows), _inlined(Matrix)]},
+                    "examples": {
+                        "rows": {"summary": "Rows by column name", "value": _NAMED_EXAMPLE},
+                        "matrix": {"summary": "Names once, rows as arrays", "value": _MATRIX_EXAMPLE},
+                    },
+                },
+                "text/csv": {"schema": text, "example": _CSV_EXAMPLE},
+                "text/tab-separated-values": {"schema": text},
+                "application/x-ndjson": {"schema": text, "example": '{"outlook": "sunny", "humidity": 70}\n'},
+            },
+        }
+    }
+
+
+def _inlined(model: type[NamedRows] | type[Matrix]) -> dict[str, Any]:
+    return model.model_json_schema()
+
+
+def _answers(model: type[Predictions] | type[Explanations]) -> Responses:
+    text = {"schema": {"type": "string"}}
+    kinds = {media_type: text for media_type in MEDIA_TYPES.values() if media_type != "application/json"}
+    return {200: {"model": model, "description": "One answer to each row, in order", "content": kinds}}
+
+
+@router.post(
+    "/{ref}/predictions",
+    summary="Predict",
+    response_class=Response,
+    responses=_answers(Predictions) | errors(404, 406, 413, 415, 422),
+    operation_id="predict",
+    openapi_extra=_request_body(),
+)
+async def predict(
+    request: Request,
+    services: ServicesHere,
+    who: Predictor,
+    ref: Reference,
+    explain: Explain = False,
+    unseen: Unseen = "other",
+    missing: Missing = "fractional",
+    strict: Strict = False,
+) -> Response:
+    """Answer each row with a label and its probabilities, or a value, and name the version that answered.
+
+    Options stand in the query or, stronger, in a JSON body. A bad row gets an error of its own and fails no
+    other; a JSON request of nothing but bad rows is refused. CSV and NDJSON come back as they came, unless
+    `Accept` names another format.
+    """
+    options = Options(explain, unseen, missing, strict)
+    return await _respond(request, services, who.workspace, ref, options, "predictions")
+
+
+@router.post(
+    "/{ref}/explanations",
+    summary="Explain",
+    response_class=Response,
+    responses=_answers(Explanations) | errors(404, 406, 413, 415, 422),
+    operation_id="explain",
+    openapi_extra=_request_body(),
+)
+async def explain_rows(
+    request: Request,
+    services: ServicesHere,
+    who: Predictor,
+    ref: Reference,
+    unseen: Unseen = "other",
+    missing: Missing = "fractional",
+    strict: Strict = False,
+) -> Response:
+    """Give the exact reason of each row's answer, made by the traversal that made the answer.
+
+    Of a tree: the tests on the way with the observed values; where a value is missing, every branch that was
+    followed with its weight.
+    """
+    options = Options(True, unseen, missing, strict)
+    return await _respond(request, services, who.workspace, ref, options, "explanations")
+
+
+async def _respond(
+    request: Request, services: Services, workspace: str, ref: str, options: Options, form: Form
+) -> Response:
+    sent = format_of(request.headers.get("content-type"))
+    wanted = format_wanted(request.headers.get("accept"), sent)
+    model = services.serving.known(workspace, ref)
+    if model is None:
+        model = await run_in_threadpool(services.serving.get, workspace, ref)
+    body = await request.body()
+    limits = services.settings.limits
+    make = partial(
+        answer,
+        model,
+        body,
+        Call(sent, wanted, options, form),
+        Bounds(limits.batch_rows, limits.json_depth),
+        describer(minimal=services.settings.error_detail == "minimal"),
+        services.metrics.add_rows,
+    )
+    return _to_response(make() if len(body) < IN_THREAD else await run_in_threadpool(make))
+
+
+def _to_response(reply: Reply) -> Response:
+    if isinstance(reply.body, bytes):
+        return Response(reply.body, media_type=reply.media_type)
+    return StreamingResponse(reply.body, media_type=reply.media_type)

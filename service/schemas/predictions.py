@@ -1,0 +1,158 @@
+"""Wire types of predictions, as the OpenAPI document shows them.
+
+Bodies are read and answers written by :mod:`service.operations`, which is many times faster than
+going through these types; tests hold both against each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+
+from service.schemas.base import Answer, ProblemFault
+
+Cell = StrictBool | StrictInt | StrictFloat | StrictStr | None
+Label = StrictBool | StrictInt | StrictFloat | StrictStr
+
+
+class _Options(BaseModel):
+    """What may be asked beside the rows."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    explain: StrictBool = Field(False, description="add the exact reason to each answer")
+    unseen: Literal["reject", "missing", "other"] = Field(
+        "other",
+        description="a level that the model does not know: its row is an error, it counts as missing, or it takes "
+        "the branch of all other levels where a test has one (else it counts as missing)",
+    )
+    missing: Literal["fractional", "reject"] = Field(
+        "fractional", description="follow every branch with its weight, or make the row an error"
+    )
+    strict: StrictBool = Field(False, description="extra and absent columns are errors")
+
+
+class NamedRows(_Options):
+    """Rows as objects by column name."""
+
+    rows: list[dict[str, Cell]] = Field(description="in any order of names; `null` is missing")
+
+
+class Matrix(_Options):
+    """Rows as arrays under column names that are given once."""
+
+    columns: list[StrictStr] = Field(description="names in the order of the values, all different")
+    data: list[list[Cell]] = Field(description="one array a row; `null` is missing")
+
+
+class RowError(Answer):
+    """Why a row has no answer."""
+
+    title: str
+    errors: list[ProblemFault]
+    errors_total: int
+
+
+class RowWarning(Answer):
+    """What had to be assumed of a row."""
+
+    kind: Literal["unseen", "missing"]
+    column: str | None = Field(None, description="of an unseen level")
+    value: Cell = Field(None, description="the unseen level")
+    treated_as: Literal["missing", "other"] | None = None
+    columns: list[str] | None = Field(None, description="those without a value")
+
+
+class Summary(Answer):
+    """How many rows were sent, and how many have no answer."""
+
+    rows: int = Field(ge=0)
+    failed: int = Field(ge=0)
+
+
+class Prediction(Answer):
+    """The answer for one row: a label with its probabilities, or a value; or an error."""
+
+    row: int = Field(ge=0, description="0-based position among the rows sent")
+    label: Label | None = Field(None, description="of a classifier, in its own type")
+    probabilities: list[float] | None = Field(None, description="in the order of `classes`")
+    value: float | None = Field(None, description="of a regression")
+    warnings: list[RowWarning] | None = None
+    explanation: dict[str, Any] | None = Field(None, description="the reason; see the explanations route")
+    error: RowError | None = None
+
+
+class _Answers(Answer):
+    """What every answer says besides its rows."""
+
+    model: str
+    version: int = Field(ge=1, description="the version that answered")
+    task: Literal["classification", "regression"]
+    classes: list[Label] | None = Field(None, description="the labels, in the order of all probabilities")
+    ignored_columns: list[str] | None = Field(None, description="sent, but none of the model's; at most 100 are named")
+    ignored_columns_total: int | None = None
+    absent_columns: list[str] | None = Field(None, description="the model's, but not sent; they count as missing")
+    absent_columns_total: int | None = None
+    summary: Summary
+
+
+class Predictions(_Answers):
+    """The answers, in the order of the rows."""
+
+    predictions: list[Prediction]
+
+
+class Condition(Answer):
+    """One test on one column, in the form in which the branch satisfies it. Thresholds are exact."""
+
+    column: str
+    operator: Literal["<=", ">", "in", "not in", "interval"]
+    threshold: Label | None = None
+    low: Label | None = None
+    high: Label | None = None
+    values: list[Label] | None = None
+    text: str
+
+
+class Step(Answer):
+    """One test met on the way down."""
+
+    node: int
+    condition: Condition
+    observed: Cell = Field(description="the row's value; null where missing or unseen")
+    state: Literal["known", "missing", "unseen"]
+    child: int
+    weight: float = Field(description="share of the row that follows this branch")
+
+
+class Share(Answer):
+    """A class's share of a leaf."""
+
+    label: Label
+    share: float
+
+
+class Branch(Answer):
+    """One way from the root to a leaf that some share of the row follows."""
+
+    leaf: int
+    weight: float
+    steps: list[Step]
+    rows: int = Field(description="training rows in the leaf")
+    training_weight: float
+    distribution: list[Share] | None = None
+    value: float | None = None
+
+
+class Explanation(Prediction):
+    """The reason of one answer, `kind` tells its form; a `path` has every branch that the row followed."""
+
+    kind: Literal["path"] | None = None
+    branches: list[Branch] | None = None
+
+
+class Explanations(_Answers):
+    """The reasons, in the order of the rows."""
+
+    explanations: list[Explanation]

@@ -1,0 +1,43 @@
+"""Wire types of a model's rules."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from service.schemas.base import Answer
+from service.schemas.predictions import Condition, Label
+
+
+class RuleCondition(Condition):
+    """All tests of one path on one column, merged."""
+
+    missing: float = Field(description="the rule's share of a row whose value is missing")
+    unseen: float = Field(description="the rule's share of a row whose level the model does not know")
+
+
+class Rule(Answer):
+    """IF all conditions THEN the answer."""
+
+    id: str = Field(description="the leaf's node id and a hash of what the rule says")
+    leaf: int = Field(description="node id, the same in the tree, its picture and every explanation")
+    conditions: list[RuleCondition]
+    answer: Label
+    distribution: list[float] | None = Field(None, description="class shares, in the order of `classes`")
+    confidence: float | None = Field(None, description="share of the answer's class")
+    deviation: float | None = Field(None, description="of a regression: standard deviation of the training targets")
+    rows: int = Field(description="training rows in the leaf")
+    weight: float
+
+
+class Rules(Answer):
+    """Every rule of a version; nothing is left out."""
+
+    model: str
+    version: int
+    task: Literal["classification", "regression"]
+    classes: list[Label] | None = None
+    columns: list[dict[str, Any]]
+    target: dict[str, Any]
+    rules: list[Rule]

@@ -1,0 +1,52 @@
+"""Wire types of a model's tree."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from service.schemas.base import Answer
+from service.schemas.predictions import Condition, Label, Share
+
+
+class MissingShare(Answer):
+    """Where a missing value goes."""
+
+    child: int
+    share: float
+
+
+class Node(Answer):
+    """One node. Ids are those of explanations, rules and the picture."""
+
+    id: int
+    parent: int | None
+    depth: int
+    condition: Condition | None = Field(None, description="what the parent's test asks of this branch")
+    rows: int
+    weight: float
+    impurity: float
+    label: Label | None = Field(None, description="the likeliest class")
+    distribution: list[Share] | None = None
+    value: float | None = Field(None, description="of a regression: the mean")
+    variance: float | None = None
+    column: str | None = Field(None, description="the column that is tested; absent in a leaf")
+    threshold: Label | None = None
+    gain: float | None = None
+    missing: list[MissingShare] | None = None
+    children: list[int] = Field(description="ids; empty in a leaf")
+
+
+class Tree(Answer):
+    """A tree as a flat list of nodes; the first is the root."""
+
+    model: str
+    version: int
+    task: Literal["classification", "regression"]
+    classes: list[Label] | None = None
+    columns: list[dict[str, Any]]
+    target: dict[str, Any]
+    n_leaves: int
+    depth: int
+    nodes: list[Node]
