@@ -16,11 +16,14 @@ from tests.service.store.making import WORKSPACE, count, register
 names = st.from_regex(NAME_PATTERN, fullmatch=True)
 
 
-@given(
-    st.builds(ModelRef, names)
-    | st.builds(ModelRef, names, st.integers(0, 10**9 - 1))
-    | st.builds(ModelRef, names, st.none(), names)
+references = st.one_of(
+    st.builds(ModelRef, names),
+    st.builds(ModelRef, names, st.integers(0, 10**9 - 1)),
+    st.builds(ModelRef, names, st.none(), names),
 )
+
+
+@given(references)
 def test_references_round_trip(ref: ModelRef) -> None:
     assert parse_ref(str(ref)) == ref
 
@@ -28,46 +31,36 @@ def test_references_round_trip(ref: ModelRef) -> None:
 @given(st.text())
 def test_any_text_is_a_reference_or_not_found(text: str) -> None:
     try:
-        assert parse_ref(text).name in text
-    except NotFound as error:
-        assert error.faults[0].parameter == "ref"
+        name = parse_ref(text).name
+    except NotFound:
+        return
+    assert text.startswith(name)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        ".m",
-        "m:",
-        "m:-1",
-        "m:x",
-        "m:1:2",
-        "m@",
-        "m@a@b",
-        "m:1@a",
-        "m n",
-        "m\n",
-        "ü",
-        "m" * 129,
-        "m:١",
-        "m:" + "9" * 10,
-    ],
-)
+NO_REFERENCES = ["", ".m", "m:", "m:-1", "m:x", "m:1:2", "m@", "m@a@b", "m:1@a", "m n", "m\n", "ü"]
+NO_REFERENCES += ["m" * 129, "m:\u0661", "m:" + "9" * 10]
+
+
+@pytest.mark.parametrize("text", NO_REFERENCES)
 def test_what_is_not_a_reference(text: str) -> None:
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound) as caught:
         parse_ref(text)
+    assert caught.value.faults[0].parameter == "ref"
 
 
-@pytest.mark.parametrize("name", ["", "-a", "a b", "a/b", "a:b", "a@b", "x" * 129, "a\0", "é"])
-def test_names_are_checked_before_anything_is_stored(store: Store, name: str) -> None:
-    with pytest.raises(Invalid):
-        check_name(name, "name")
-    with pytest.raises(Invalid) as caught:
-        register(store, name, "job_1")
-    assert caught.value.faults[0].parameter == "model.name"
-    with pytest.raises(Invalid) as caught:
-        register(store, "m", "job_1", aliases=[name])
-    assert caught.value.faults[0].parameter == "model.aliases"
+NO_NAMES = ["", "-a", "a b", "a/b", "a:b", "a@b", "x" * 129, "a\0", "é"]
+
+
+def test_names_are_checked_before_anything_is_stored(store: Store) -> None:
+    for name in NO_NAMES:
+        with pytest.raises(Invalid):
+            check_name(name, "name")
+        with pytest.raises(Invalid) as caught:
+            register(store, name, "job_1")
+        assert caught.value.faults[0].parameter == "model.name"
+        with pytest.raises(Invalid) as caught:
+            register(store, "m", "job_1", aliases=[name])
+        assert caught.value.faults[0].parameter == "model.aliases"
     assert count(store, Model) == 0
 
 

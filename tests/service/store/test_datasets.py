@@ -41,13 +41,14 @@ def test_rows_of_the_same_instant_are_paged_by_id(store: Store, monkeypatch: pyt
     assert (len(ids), set(ids)) == (5, made)
 
 
-@pytest.mark.parametrize(
-    "cursor", ["", "x", "!!!!", "bnVsbA", "WzEsMl0", "\ud800", "é", "W" * 300, encode_cursor(float("nan"), "a")]
-)
-def test_a_made_up_cursor_is_a_bad_request(store: Store, cursor: str) -> None:
-    with pytest.raises(BadRequest) as caught, store.read() as session:
-        datasets.page(session, WORKSPACE, cursor=cursor)
-    assert caught.value.faults[0].parameter == "cursor"
+NO_CURSORS = ["", "x", "!!!!", "bnVsbA", "WzEsMl0", "\ud800", "é", "W" * 300, encode_cursor(float("nan"), "a")]
+
+
+def test_a_made_up_cursor_is_a_bad_request(store: Store) -> None:
+    for cursor in NO_CURSORS:
+        with pytest.raises(BadRequest) as caught, store.read() as session:
+            datasets.page(session, WORKSPACE, cursor=cursor)
+        assert caught.value.faults[0].parameter == "cursor"
 
 
 def test_get_and_delete(store: Store) -> None:

@@ -33,18 +33,18 @@ def test_the_life_of_a_key(store: Store) -> None:
         assert changes.counters(session) == {"keys": 2}
 
 
-@pytest.mark.parametrize("secret", ["", "rk_", "rk_" + "x" * 43, "\0", "\ud800", "rk_" + "ü" * 10_000])
-def test_other_secrets_are_nobodys(store: Store, secret: str) -> None:
+def test_other_secrets_are_nobodys(store: Store) -> None:
     with store.begin() as session:
         keys.create(session, "default", "laptop", ["admin"])
-        assert keys.verify(session, secret) is None
+        for secret in ("", "rk_", "rk_" + "x" * 43, "\0", "\ud800", "rk_" + "ü" * 10_000):
+            assert keys.verify(session, secret) is None
 
 
-@pytest.mark.parametrize("scopes", [[], ["root"], ["train", ""]])
-def test_scopes_are_checked(store: Store, scopes: list[str]) -> None:
-    with pytest.raises(Invalid) as caught, store.begin() as session:
-        keys.create(session, "default", "laptop", scopes)
-    assert caught.value.faults[0].allowed == ["predict", "train", "admin"]
+def test_scopes_are_checked(store: Store) -> None:
+    for scopes in ([], ["root"], ["train", ""]):
+        with pytest.raises(Invalid) as caught, store.begin() as session:
+            keys.create(session, "default", "laptop", scopes)
+        assert caught.value.faults[0].allowed == ["predict", "train", "admin"]
 
 
 def test_a_workspace_cannot_revoke_anothers_key(store: Store) -> None:
