@@ -63,7 +63,8 @@ class Capabilities:
         missing: whether cells may be missing, in training and prediction.
         categories: whether columns may have levels.
         weights: whether ``fit`` takes row weights.
-        column_order_matters: whether training columns in another order may give another model.
+        column_order_matters: whether training columns in another order may give another model where
+            two are equally good.
         row_order_matters: the same of training rows.
         scale_matters: whether 2x + 1 in place of x may give another model.
     """

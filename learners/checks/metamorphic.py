@@ -29,6 +29,14 @@ def column_order_does_not_matter(make: MakeLearner) -> None:
     require_close(answers(make().fit(turned, sample.target), turned), wanted, "training columns in another order")
 
 
+def column_order_decides_ties_only(make: MakeLearner) -> None:
+    """Training columns in another order teach the same where no two columns are equally good."""
+    sample = samples.stepwise(type(make()).capabilities)
+    wanted = answers(make().fit(sample.table, sample.target), sample.table)
+    turned = sample.table.select(sample.table.names[::-1])
+    require_close(answers(make().fit(turned, sample.target), turned), wanted, "training columns in another order")
+
+
 def names_do_not_matter(make: MakeLearner) -> None:
     """Other names of columns and levels, in the same order, give the same answers."""
     sample = samples.mixed(type(make()).capabilities)

@@ -47,6 +47,15 @@ def mixed(capabilities: Capabilities, rows: int = ROWS, seed: int = 1) -> Sample
     return sample
 
 
+def stepwise(capabilities: Capabilities, rows: int = ROWS, seed: int = 3) -> Sample:
+    """A target of three steps along the first column, which alone tells all: never two equal choices."""
+    sample = mixed(replace(capabilities, missing=False), rows, seed)
+    height = sample.table.values[:, 0]
+    step = np.searchsorted(np.quantile(height, [0.2, 0.55]), height).astype(np.float64)
+    cells = step if capabilities.task == "classification" else 4 * step**2
+    return Sample(sample.table, Series(sample.target.column, cells))
+
+
 def recoded(target: Series, levels: tuple[str, ...]) -> Series:
     """The same classes with their levels in another order."""
     column = replace(target.column, levels=levels)

@@ -1,0 +1,177 @@
+"""Every learner of the catalogue passes every check that its capabilities call for."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from learners import checks
+from learners.base import Learner
+from learners.catalog import LEARNERS, get
+from learners.checks import (
+    KNOWN_FAILURES,
+    Check,
+    checks_for,
+    contract,
+    data,
+    explanations,
+    metamorphic,
+    persistence,
+    prediction,
+    running,
+    suite,
+    weights,
+)
+from tests.learners.examples import Majority, Mean, Narrow
+
+CASES = [(learner, check) for learner in LEARNERS for check in checks_for(learner)]
+MODULES = (contract, data, explanations, metamorphic, persistence, prediction, running, weights)
+
+
+@pytest.mark.parametrize(("learner", "check"), CASES, ids=[f"{one.name}-{check.name}" for one, check in CASES])
+def test_learner_keeps_its_promise(learner: type[Learner], check: Check) -> None:
+    reason = KNOWN_FAILURES.get((learner.name, check.name))
+    if reason is None:
+        check(learner)
+    else:
+        with pytest.raises(AssertionError):
+            check(learner)
+
+
+#: Other settings that lead through other code: C4.5 as published, and best-first growth.
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "c4.5": (
+        "decision-tree-classifier",
+        {
+            "criterion": "gain-ratio",
+            "nominal": "multiway",
+            "min_leaf": 2,
+            "threshold": "data",
+            "threshold_penalty": True,
+            "threshold_minimum": "c4.5",
+            "pruning": "error-based",
+            "subtree_raising": True,
+        },
+    ),
+    "cost-complexity": (
+        "decision-tree-classifier",
+        {"criterion": "entropy", "nominal": "one-vs-rest", "pruning": "cost-complexity", "alpha": 0.01},
+    ),
+    "best-first": ("decision-tree-regressor", {"max_leaves": 8, "nominal": "one-vs-rest", "min_leaf": 3}),
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_settings_keep_the_promises_too(variant: str) -> None:
+    name, parameters = VARIANTS[variant]
+    for check in checks_for(get(name)):
+        check(partial(get(name).from_params, parameters))
+
+
+@pytest.mark.parametrize("learner", [Majority, Mean, Narrow])
+def test_the_smallest_learners_pass(learner: type[Learner]) -> None:
+    for check in checks_for(learner):
+        check(learner)
+
+
+def test_known_failures_name_learners_and_checks_that_there_are() -> None:
+    cases = {(learner.name, check.name) for learner, check in CASES}
+    assert set(KNOWN_FAILURES) <= cases
+    assert all(KNOWN_FAILURES.values())
+
+
+def test_every_check_is_listed() -> None:
+    written = {
+        function
+        for module in MODULES
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__ and not name.startswith("_")
+    }
+    able = Majority.capabilities
+    listed: set[Any] = set()
+    for task in ("classification", "regression"):
+        for switch in (True, False):
+            capabilities = dataclasses.replace(able, task=task, missing=switch, categories=switch, weights=switch)
+            chosen = checks_for(type("Some", (Majority,), {"capabilities": capabilities}))
+            listed |= {check.function for check in chosen}
+    assert listed == written
+    assert all(function.__doc__ for function in written)
+
+
+def test_the_suite_needs_nothing_but_numpy() -> None:
+    for module in (*MODULES, suite, checks):
+        source = inspect.getsource(module)
+        assert "sklearn" not in source
+        assert "pytest" not in source
+
+
+class Forgetful(Majority):
+    """Breaks one promise: its answers depend on how many rows are asked at once."""
+
+    def predict_proba(self, X: Any) -> Any:
+        shares = super().predict_proba(X)
+        return shares if len(shares) > 1 else np.roll(shares, 1, axis=1)
+
+
+class Writer(Majority):
+    """Breaks one promise: it writes into its table."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> Any:
+        made = super().fit(X, y, sample_weight, **options)
+        X.values.flags.writeable = True
+        X.values[0, 0] += 1
+        return made
+
+
+class Silent(Majority):
+    """Breaks two promises: it reports nothing, so it cannot be cancelled."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Any = None) -> Any:
+        return super().fit(X, y, sample_weight)
+
+
+class Liar(Majority):
+    """Breaks one promise: it gives a reason that leads to another answer."""
+
+    def explain(self, X: Any) -> Any:
+        return [
+            dataclasses.replace(
+                one,
+                branches=tuple(
+                    dataclasses.replace(branch, distribution=tuple((label, 1 / 3) for label, _ in branch.distribution))
+                    for branch in one.branches
+                ),
+            )
+            for one in super().explain(X)
+        ]
+
+
+class Unweighted(Majority):
+    """Breaks one promise: it takes weights and leaves them aside."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> Any:
+        super().fit(X, y, sample_weight, **options)
+        return super().fit(X, y, None, **options)
+
+
+@pytest.mark.parametrize(
+    ("learner", "broken"),
+    [
+        (Forgetful, "one_row_equals_batch"),
+        (Writer, "inputs_are_unchanged"),
+        (Silent, "cancelling_stops_the_fit"),
+        (Silent, "progress_is_reported"),
+        (Liar, "explanation_replays_to_the_answer"),
+        (Unweighted, "weight_two_is_twice"),
+        (Unweighted, "weight_zero_is_absent"),
+    ],
+)
+def test_a_broken_promise_is_found(learner: type[Learner], broken: str) -> None:
+    check = next(check for check in checks_for(learner) if check.name == broken)
+    with pytest.raises(AssertionError):
+        check(learner)
