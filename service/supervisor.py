@@ -85,7 +85,7 @@ class WorkerSupervisor:
             )
         if self._process.stdin is not None:
             try:
-                self._process.stdin.write(self._settings.model_dump_json())
+                self._process.stdin.write(self._settings.model_dump_json(exclude={"admin_key"}))
                 self._process.stdin.close()
             except BrokenPipeError:
                 log.exception("the worker ended before it read its settings")

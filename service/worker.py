@@ -26,7 +26,7 @@ from service.settings import Settings
 
 if TYPE_CHECKING:
     from service.jobs.engine import Engine, EngineOptions
-    from service.store.session import Store
+    from service.store.blobs import Blobs
 
 log = logging.getLogger("rulewood.worker")
 
@@ -82,16 +82,29 @@ def _make_engine(settings: Settings) -> Engine:
     from service.jobs.engine import Engine
     from service.jobs.runner import Work
     from service.operations import training
+    from service.store.blobs import Blobs
     from service.store.session import Store
 
     store = Store(settings.store_url)
     store.upgrade()
-    extra = {"store": settings.store_url, "cache": str(settings.cache.absolute())}
+    blobs = Blobs(store, settings.cache, settings.cache_bytes)
+    extra = {
+        "store": settings.store_url,
+        "cache": str(settings.cache.absolute()),
+        "cache_bytes": settings.cache_bytes,
+    }
     work = Work(training.plan, training.finish, extra)
-    return Engine(store, work, training.run_part, engine_options(settings, store), warm=training.warm)
+    options = engine_options(settings)
+    return Engine(store, work, training.run_part, options, warm=training.warm, tidy=lambda: _collect(blobs))
 
 
-def engine_options(settings: Settings, store: Store) -> EngineOptions:
+def _collect(blobs: Blobs) -> None:
+    count = blobs.collect()
+    if count:
+        log.info("removed %d blobs that nothing refers to", count)
+
+
+def engine_options(settings: Settings) -> EngineOptions:
     """The engine's set-up for a store: on SQLite its own file beside the store's, else its own schema."""
     from service.jobs.engine import EngineOptions
 

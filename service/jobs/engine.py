@@ -26,9 +26,13 @@ from service.jobs.reaper import (
 )
 from service.jobs.runner import Runner, Work, patiently
 from service.settings import Limits
+from service.store import workers
 from service.store.session import Store
 
 log = logging.getLogger("rulewood.jobs")
+
+#: Heartbeats of workers that did not end in order are kept this long, for those who look into it.
+FORGET_WORKERS_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,16 @@ class EngineOptions:
 
 
 class Engine:
-    """Starts with :meth:`start`, ends with :meth:`hand_over`, after which the process must exit."""
+    """Starts with :meth:`start`, ends with :meth:`hand_over`, after which the process must exit.
+
+    Args:
+        store: where jobs are queued and results go.
+        work: what jobs do, in this process.
+        run_part: what jobs do, in the pool's processes; a function at the top of a module.
+        options: see :class:`EngineOptions`.
+        warm: called in each new process of the pool, to load what parts need.
+        tidy: called once an hour in a thread of its own, to remove what the store no longer needs.
+    """
 
     def __init__(
         self,
@@ -62,6 +75,7 @@ class Engine:
         options: EngineOptions,
         *,
         warm: Callable[[], None] | None = None,
+        tidy: Callable[[], None] | None = None,
     ) -> None:
         self.worker_id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self._store = store
@@ -69,6 +83,7 @@ class Engine:
         self._pool = Pool(options.processes, run_part, warm=warm)
         self._runner = Runner(store, self._pool, work, options.limits, self.worker_id)
         self._heart = Heart(store, self.worker_id)
+        self._tidy = tidy
         self._threads: list[Repeating] = []
 
     def start(self) -> None:
@@ -88,7 +103,7 @@ class Engine:
             Repeating("dispatcher", DISPATCH_SECONDS, dispatcher.look),
             Repeating("progress", PROGRESS_SECONDS, teller.tell),
             Repeating("repairer", REPAIR_SECONDS, repairer.repair),
-            Repeating("retention", RETENTION_PERIOD_SECONDS, _forget_old),
+            Repeating("retention", RETENTION_PERIOD_SECONDS, self._forget_old),
         ]
         for thread in self._threads:
             thread.start()
@@ -111,8 +126,11 @@ class Engine:
     def _count_parts(self, job_id: str) -> int:
         return len(self._runner.plan(job_id))
 
-
-def _forget_old() -> None:
-    count = durable.forget_old()
-    if count:
-        log.info("deleted %d old workflows", count)
+    def _forget_old(self) -> None:
+        count = durable.forget_old()
+        if count:
+            log.info("deleted %d old workflows", count)
+        with self._store.begin() as session:
+            workers.forget(session, FORGET_WORKERS_SECONDS)
+        if self._tidy is not None:
+            self._tidy()

@@ -18,6 +18,7 @@ from learners.errors import ParameterError, quoted
 from learners.table import Kind
 from service import registry
 from service.errors import Fault, Invalid
+from service.formats.options import EXCLUDED
 from service.store.tables import Dataset
 
 KINDS = ("train", "cross-validate")
@@ -41,7 +42,7 @@ def check_submission(session: Session, workspace: str, request: Mapping[str, Any
         Invalid: with a fault for everything that is wrong, each naming its parameter or column.
     """
     dataset = _dataset(session, workspace, request.get("dataset"))
-    columns = {column["name"]: column for column in dataset.columns if column["kind"] != "excluded"}
+    columns = {column["name"]: column for column in dataset.columns}
     checks = _Checks(dataset, columns, request)
     normal = {
         "kind": checks.kind(),
@@ -84,12 +85,12 @@ class _Checks:
 
     def _find_learner(self) -> type[Learner] | None:
         name = self._request.get("learner")
-        for known in catalog.LEARNERS:
-            if known.name == name:
-                return known
-        names = [known.name for known in catalog.LEARNERS]
-        self._refuse(f"there is no learner {quoted(name)}", "learner", allowed=names)
-        return None
+        try:
+            return catalog.get(str(name))
+        except ParameterError:
+            names = [known.name for known in catalog.LEARNERS]
+            self._refuse(f"there is no learner {quoted(name)}", "learner", allowed=names)
+            return None
 
     def kind(self) -> Any:
         kind = self._request.get("kind")
@@ -98,7 +99,7 @@ class _Checks:
         return kind
 
     def target(self) -> Any:
-        name = self._request.get("target")
+        name: Any = self._request.get("target")
         if not self._is_column(name, "target") or self._learner is None:
             return name
         numeric = self._columns[name]["kind"] == Kind.NUMERIC
@@ -166,7 +167,7 @@ class _Checks:
         return list(names)
 
     def weights(self) -> Any:
-        name = self._request.get("weights")
+        name: Any = self._request.get("weights")
         if name is None or not self._is_column(name, "weights"):
             return name
         if name == self._request.get("target"):
@@ -234,7 +235,7 @@ class _Checks:
     def _is_column(self, name: Any, parameter: str) -> bool:
         if isinstance(name, str) and name in self._columns:
             return True
-        excluded = any(column["name"] == name for column in self._dataset.columns)
+        excluded = self._dataset.options.get("kinds", {}).get(name) == EXCLUDED
         reason = "is excluded from the dataset" if excluded else "is not in the dataset"
         self._refuse(
             f"the column {quoted(name)} {reason}", parameter, column=name, allowed=list(self._columns)[:_SHOWN_NAMES]
@@ -244,4 +245,3 @@ class _Checks:
     def _usable_rows(self) -> int:
         column = self._columns.get(str(self._request.get("target")), {})
         return int(self._dataset.n_rows) - int(column.get("missing") or 0)
-

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from sqlalchemy.orm import Session
 
-from learners import catalog, persist
+from learners import catalog
 from learners.base import Learner, Progress
 from learners.evaluation import FoldResult, combine, evaluate_fold
 from learners.evaluation.crossval import plan_folds, plan_hold_out
-from learners.table import Column, Table
+from learners.table import Column, Kind, Series, Table
 from service import registry
 from service.operations.learning_data import LearningData, prepare
 from service.store.blobs import Blobs
@@ -46,8 +46,6 @@ def warm() -> None:
 
     A tiny fit makes numba load (or compile) the kernels, so that the first part does not wait.
     """
-    from learners.table import Column, Kind, Series
-
     classes = Column("y", Kind.NOMINAL, ("a", "b"))
     table = Table.from_array(np.array([[0.0], [1.0], [2.0], [3.0]]))
     target = Series(classes, np.array([0.0, 0.0, 1.0, 1.0]))
@@ -60,14 +58,14 @@ def run_part(arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Compute one part; runs in a process of the pool.
 
     Args:
-        arguments: ``store`` (URL), ``cache`` (folder), ``request`` and ``part``.
+        arguments: ``store`` (URL), ``cache`` (folder), ``cache_bytes``, ``request`` and ``part``.
         progress: told how far the part is.
 
     Returns:
         A fold's result, or of ``fit`` the hash of the stored model and what it says of itself.
     """
     request, part = arguments["request"], arguments["part"]
-    store, blobs = _opened(arguments["store"], arguments["cache"])
+    store, blobs = _opened(arguments["store"], arguments["cache"], arguments["cache_bytes"])
     with store.read() as session:
         dataset = session.get_one(Dataset, request["dataset"])
     data = prepare(blobs.path(dataset.table_sha256), request)
@@ -77,20 +75,18 @@ def run_part(arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _opened(url: str, cache: str) -> tuple[Store, Blobs]:
+def _opened(url: str, cache: str, cache_bytes: int) -> tuple[Store, Blobs]:
     """One store for the life of the process."""
     store = Store(url)
-    return store, Blobs(store, Path(cache))
+    return store, Blobs(store, Path(cache), cache_bytes)
 
 
 def make_learner(request: Mapping[str, Any]) -> Learner:
     """The unfitted learner; one with a ``seed`` of its own gets the job's unless it was given."""
-    learner = catalog.get(request["learner"])
     parameters = dict(request["parameters"])
-    if "seed" in {parameter.name for parameter in learner.parameters()}:
+    if "seed" in {parameter.name for parameter in catalog.get(request["learner"]).parameters()}:
         parameters.setdefault("seed", request["seed"])
-    made: Learner = learner.from_params(parameters)
-    return made
+    return catalog.make(request["learner"], parameters)
 
 
 def _evaluate(request: Mapping[str, Any], part: str, data: LearningData, progress: Progress) -> dict[str, Any]:
@@ -120,7 +116,7 @@ def _fit(
 ) -> dict[str, Any]:
     model = make_learner(request)
     model.fit(data.table, data.target, data.weights, progress=progress)
-    content = persist.dump(model.get_state())
+    content = catalog.dump_model(model)
     return {
         "blob_sha256": blobs.put_bytes(content),
         "size": len(content),

@@ -26,7 +26,7 @@ def main():
     with exclusive_lock(settings.store_url):
         store = Store(settings.store_url)
         work = Work(tasks.plan, tasks.finish, {})
-        engine = Engine(store, work, tasks.perform_part, engine_options(settings, store))
+        engine = Engine(store, work, tasks.perform_part, engine_options(settings))
         engine.start()
         sys.stdout.write(f"ready {engine.worker_id}\n")
         sys.stdout.flush()

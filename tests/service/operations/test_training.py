@@ -1,0 +1,306 @@
+"""Trainings and cross-validations: what is refused, what the parts find, and whole jobs with a real worker."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from learners import catalog, persist
+from learners.errors import DataError
+from learners.evaluation import cross_validate
+from learners.table import Column, Table
+from service import registry
+from service.errors import Invalid
+from service.formats.table_file import open_table
+from service.operations import training
+from service.operations.learning_data import prepare, select
+from service.operations.submission import check_submission
+from service.settings import Settings
+from service.store import jobs
+from service.store.blobs import Blobs
+from service.store.tables import Dataset
+from service.supervisor import WorkerSupervisor
+from tests.service.jobs.conftest import is_alive, wait_for
+from tests.service.operations.training_data import put_dataset, write_csv
+from tests.shared import table_path
+
+ROWS = [f"{x},{'red' if x % 2 else 'blue'},{x % 3},{'yes' if x > 5 else 'no'}" for x in range(12)]
+
+
+class Bench:
+    """A store with its blobs and a small dataset: x, colour, w (weights) and y."""
+
+    def __init__(self, store, data_dir: Path, database_url: str) -> None:
+        self.store, self.folder, self.url = store, data_dir, database_url
+        self.blobs = Blobs(store, data_dir / "cache")
+
+    def put(self, path: Path, **options) -> str:
+        return put_dataset(self.store, self.blobs, path, self.folder, **options)
+
+    def small(self, rows=ROWS, **options) -> str:
+        return self.put(write_csv(self.folder / "small.csv", "x,colour,w,y", *rows), **options)
+
+    def check(self, **request):
+        with self.store.read() as session:
+            return check_submission(session, "default", request)
+
+    def request(self, dataset, /, **changes):
+        given = {"kind": "train", "dataset": dataset, "target": "y", "learner": "decision-tree-classifier"}
+        return self.check(**(given | changes))
+
+    def run(self, request, part):
+        arguments = {
+            "store": self.url,
+            "cache": str(self.folder / "cache"),
+            "cache_bytes": 1 << 30,
+            "request": request,
+            "part": part,
+        }
+        return training.run_part(arguments, lambda share, message: None)
+
+    def submit(self, request) -> str:
+        with self.store.begin() as session:
+            return jobs.insert_or_get(session, "default", request["kind"], request, request["dataset"])[0].id
+
+    def job(self, job_id):
+        with self.store.read() as session:
+            return jobs.find(session, job_id)
+
+    def finished(self, job_id):
+        return wait_for(lambda: (job := self.job(job_id)).state in ("succeeded", "failed", "cancelled") and job)
+
+
+@pytest.fixture
+def bench(store, data_dir, database_url) -> Bench:
+    return Bench(store, data_dir, database_url)
+
+
+@pytest.fixture
+def start_worker(data_dir, database_url):
+    """Starts the worker of `rulewood serve` under its supervisor."""
+    started = []
+
+    def start() -> WorkerSupervisor:
+        supervisor = WorkerSupervisor(Settings(data=data_dir, database=database_url, processes=1))
+        supervisor.start()
+        started.append(supervisor)
+        return supervisor
+
+    yield start
+    for supervisor in started:
+        supervisor.stop()
+
+
+def test_a_submission_gets_its_defaults(bench):
+    dataset = bench.small()
+    assert bench.request(dataset, model={"name": "m"}) == {
+        "kind": "train",
+        "dataset": dataset,
+        "target": "y",
+        "learner": "decision-tree-classifier",
+        "parameters": {},
+        "features": ["x", "colour", "w"],
+        "weights": None,
+        "seed": 0,
+        "evaluation": {"method": "none", "stratified": True},
+        "model": {"name": "m", "aliases": [], "notes": "", "tags": []},
+    }
+    crossed = bench.request(dataset, kind="cross-validate", weights="w", excluded=["colour"])
+    assert crossed["features"] == ["x"]
+    assert crossed["evaluation"] == {"method": "k-fold", "stratified": True, "folds": 10}
+    assert training.plan(crossed) == [f"fold-{number}" for number in range(1, 11)]
+    held = bench.request(dataset, evaluation={"method": "hold-out"})
+    assert training.plan(held) == ["hold-out", "fit"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "parameter", "column", "words"),
+    [
+        ({"dataset": "ds_nowhere"}, "dataset", None, "no dataset"),
+        ({"learner": "oracle"}, "learner", None, "no learner 'oracle'"),
+        ({"target": "z"}, "target", "z", "not in the dataset"),
+        ({"target": "x"}, "target", "x", "is numeric"),
+        ({"target": "colour", "learner": "decision-tree-regressor"}, "target", "colour", "learns numbers"),
+        ({"target": "gone"}, "target", "gone", "excluded"),
+        ({"parameters": {"depth": 3}}, "parameters.depth", None, "no parameter 'depth'"),
+        ({"parameters": {"confidence": 0.9}}, "parameters.confidence", None, "confidence must be"),
+        ({"parameters": {"criterion": "luck"}}, "parameters.criterion", None, "one of"),
+        ({"features": []}, "features", None, "no column is left"),
+        ({"features": ["x", "y"]}, "features", "y", "cannot be learned from"),
+        ({"features": ["x", "x"]}, "features", "x", "named twice"),
+        ({"features": ["q"]}, "features", "q", "not in the dataset"),
+        ({"features": ["x"], "excluded": ["w"]}, "features", None, "not both"),
+        ({"excluded": ["x", "colour", "w"]}, "features", None, "no column is left"),
+        ({"weights": "colour"}, "weights", "colour", "must be numeric"),
+        ({"weights": "y"}, "weights", "y", "cannot be the target"),
+        ({"seed": -1}, "seed", None, ">= 0"),
+        ({"seed": True}, "seed", None, "whole number"),
+        ({"evaluation": {"method": "k-fold", "folds": 1}}, "evaluation.folds", None, ">= 2 and <= 12"),
+        ({"evaluation": {"method": "k-fold", "folds": 13}}, "evaluation.folds", None, "<= 12"),
+        ({"evaluation": {"method": "hold-out", "fraction": 1.0}}, "evaluation.fraction", None, "< 1"),
+        ({"kind": "cross-validate", "evaluation": {"method": "none"}}, "evaluation.method", None, "hold-out"),
+        ({"kind": "cross-validate", "model": {"name": "m"}}, "model", None, "makes no model"),
+        ({"model": {"name": "a model"}}, "model.name", None, "name"),
+        ({"model": {"name": "m", "aliases": ["-"]}}, "model.aliases", None, "name"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_by_name(bench, changes, parameter, column, words):
+    dataset = bench.put(
+        write_csv(bench.folder / "small.csv", "x,colour,w,y,gone", *[f"{row},1" for row in ROWS]),
+        kinds={"gone": "excluded"},
+    )
+    with pytest.raises(Invalid) as refused:
+        bench.request(dataset, **changes)
+    fault = refused.value.faults[0]
+    assert (fault.parameter, fault.column) == (parameter, column)
+    assert words in fault.message or words in str(fault.allowed)
+
+
+def test_every_fault_is_told_at_once(bench):
+    with pytest.raises(Invalid) as refused:
+        bench.request(bench.small(), target="z", parameters={"depth": 1}, seed=-1)
+    assert {fault.parameter for fault in refused.value.faults} == {"target", "parameters.depth", "seed"}
+
+
+def test_rows_without_a_target_are_dropped_and_counted(bench):
+    dataset = bench.small([*ROWS, "99,red,1,", "98,red,1,"])
+    request = bench.request(dataset, evaluation={"method": "k-fold", "folds": 12})
+    fit = bench.run(request, "fit")
+    assert (fit["rows"], fit["dropped_rows"]) == (12, 2)
+    with pytest.raises(Invalid, match="<= 12"):
+        bench.request(dataset, evaluation={"method": "k-fold", "folds": 13})
+
+
+@pytest.mark.parametrize(("cell", "words"), [("-1", "row 3 .* is -1.0"), ("", "row 3 .* is missing")])
+def test_a_bad_weight_is_named_by_its_row(bench, cell, words):
+    rows = list(ROWS)
+    rows[3] = f"3,red,{cell},no"
+    request = bench.request(bench.small(rows), weights="w")
+    with pytest.raises(DataError, match=words) as refused:
+        bench.run(request, "fit")
+    assert refused.value.field == "w"
+
+
+def test_the_schema_tells_what_the_model_takes(bench):
+    rows = [",red,1,no", *ROWS]
+    fit = bench.run(bench.request(bench.small(rows), weights="w"), "fit")
+    assert fit["schema"] == {
+        "inputs": [
+            {"name": "x", "kind": "numeric", "missing": 1, "minimum": 0.0, "maximum": 11.0},
+            {"name": "colour", "kind": "nominal", "levels": ["blue", "red"], "level_type": "text", "missing": 0},
+        ],
+        "target": {"name": "y", "kind": "nominal", "levels": ["no", "yes"], "level_type": "text"},
+        "missing_tokens": [""],
+        "example": {"x": 0, "colour": "blue"},
+    }
+
+
+def test_folds_find_what_the_library_finds(bench):
+    dataset = bench.put(table_path("iris.csv"))
+    request = bench.request(
+        dataset, kind="cross-validate", target="class", seed=3, evaluation={"method": "k-fold", "folds": 5}
+    )
+    found = [bench.run(request, part)["metrics"] for part in training.plan(request)]
+    with bench.store.read() as session:
+        table = open_table(bench.blobs.path(session.get(Dataset, dataset).table_sha256))
+    whole = cross_validate(
+        catalog.make("decision-tree-classifier"), table.drop(["class"]), table.column("class"), folds=5, seed=3
+    )
+    assert found == [result.metrics for result in whole.results]
+
+
+def test_neighbouring_columns_are_not_copied():
+    table = Table(tuple(Column(name) for name in "abcd"), np.asfortranarray(np.arange(12.0).reshape(3, 4)))
+    side_by_side, scattered = select(table, ["b", "c"]), select(table, ["c", "a"])
+    assert np.shares_memory(side_by_side.values, table.values)
+    assert side_by_side.to_columns() == {"b": [1, 5, 9], "c": [2, 6, 10]}
+    assert scattered.to_columns() == {"c": [2, 6, 10], "a": [0, 4, 8]}
+
+
+def test_a_process_keeps_the_last_preparation(bench):
+    dataset = bench.small()
+    with bench.store.read() as session:
+        path = bench.blobs.path(session.get(Dataset, dataset).table_sha256)
+    request = bench.request(dataset)
+    assert prepare(path, request) is prepare(path, dict(request))
+    assert prepare(path, request) is not prepare(path, request | {"features": ["x"]})
+
+
+def test_whole_jobs_with_a_worker_that_is_killed(bench, start_worker):
+    """Train, cross-validate and register; once undisturbed, once with the worker killed in between: same bits."""
+    dataset = bench.put(table_path("credit-g.csv"))
+    evaluation = {"method": "k-fold", "folds": 50}
+    model = {"name": "credit", "aliases": ["champion"], "notes": "first", "tags": ["german"]}
+    request = bench.request(dataset, target="class", evaluation=evaluation, model=model)
+    supervisor = start_worker()
+    undisturbed = bench.finished(bench.submit(request))
+    assert undisturbed.state == "succeeded", undisturbed.error
+    assert 0.6 < undisturbed.result["evaluation"]["metrics"]["accuracy"]["mean"] < 0.8
+
+    disturbed_id = bench.submit(request)
+    wait_for(lambda: _count_parts(bench, disturbed_id) >= 5)
+    first = supervisor.pid
+    os.kill(first, signal.SIGKILL)
+    assert bench.job(disturbed_id).state == "running"
+    disturbed = bench.finished(disturbed_id)
+    assert disturbed.state == "succeeded", disturbed.error
+    assert supervisor.pid != first
+    assert _without_version(disturbed.result) == _without_version(undisturbed.result)
+    assert [job.result["model"]["version"] for job in (undisturbed, disturbed)] == [1, 2]
+    with bench.store.read() as session:
+        starts = [
+            event.data["message"]
+            for event in jobs.events_after(session, disturbed_id)
+            if event.data.get("message", "").endswith(": started")
+        ]
+    assert len(starts) - len(set(starts)) <= 2  # at most the part in work and the one at hand started twice
+
+    with bench.store.read() as session:
+        version = registry.resolve(session, "default", "credit@champion")
+    assert (version.version, version.job_id) == (2, disturbed_id)
+    assert version.lineage["table_sha256"] == _table_sha256(bench, dataset)
+    assert version.metrics == disturbed.result["evaluation"]
+    learner = catalog.load_model(persist.load_file(bench.blobs.path(version.blob_sha256)))
+    assert learner.target_.name == "class"
+
+
+def test_a_failed_and_a_cancelled_job_leave_no_model(bench, start_worker):
+    rows = list(ROWS)
+    rows[3] = "3,red,-1,no"
+    dataset = bench.small(rows)
+    supervisor = start_worker()
+    failed = bench.finished(bench.submit(bench.request(dataset, weights="w", model={"name": "half"})))
+    assert (failed.state, failed.error["type"], failed.error["column"]) == ("failed", "invalid", "w")
+    assert "row 3" in failed.error["detail"]
+
+    big = bench.put(table_path("credit-g.csv"))
+    evaluation = {"method": "k-fold", "folds": 500}
+    job_id = bench.submit(bench.request(big, target="class", evaluation=evaluation, model={"name": "half"}))
+    wait_for(lambda: _count_parts(bench, job_id) >= 1)
+    with bench.store.begin() as session:
+        jobs.request_cancel(session, "default", job_id)
+    assert bench.finished(job_id).state == "cancelled"
+    with bench.store.read() as session, pytest.raises(Exception, match="no model"):
+        registry.resolve(session, "default", "half")
+
+    pid = supervisor.pid
+    supervisor.stop()
+    assert not is_alive(pid)
+
+
+def _count_parts(bench, job_id):
+    with bench.store.read() as session:
+        return jobs.count_parts(session, job_id)
+
+
+def _without_version(result):
+    return result | {"model": {"sha256": result["model"]["sha256"]}}
+
+
+def _table_sha256(bench, dataset):
+    with bench.store.read() as session:
+        return session.get(Dataset, dataset).table_sha256
