@@ -44,5 +44,5 @@ class ModelFormatError(LearnerError):
     """Bytes offered as a model are damaged, of a foreign format or of a newer version."""
 
 
-class Cancelled(RuntimeError):  # noqa: N818 - a stop that was asked for is not an error
+class Cancelled(RuntimeError):
     """Raised out of ``fit`` when its progress callback asked to stop."""

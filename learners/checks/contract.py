@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -116,6 +117,15 @@ def same_data_same_model(make: MakeLearner) -> None:
         first = dump(make().fit(table, sample.target).get_state())
         for _ in range(3):
             require(dump(make().fit(table, sample.target).get_state()) == first, "two equal fits gave two models")
+
+
+def fits_at_once_are_alike(make: MakeLearner) -> None:
+    """Fits in several threads do not meet."""
+    sample = samples.mixed(type(make()).capabilities)
+    wanted = dump(make().fit(sample.table, sample.target).get_state())
+    with ThreadPoolExecutor(4) as pool:
+        fits = [pool.submit(lambda: make().fit(sample.table, sample.target).get_state()) for _ in range(20)]
+        require(all(dump(one.result()) == wanted for one in fits), "a fit beside others gave another model")
 
 
 def refit_forgets(make: MakeLearner) -> None:

@@ -19,6 +19,7 @@ EVERY: tuple[CheckFunction, ...] = (
     contract.fit_returns_self,
     contract.unfitted_refuses,
     contract.same_data_same_model,
+    contract.fits_at_once_are_alike,
     contract.refit_forgets,
     contract.inputs_are_unchanged,
     contract.arrays_and_tables_are_one,

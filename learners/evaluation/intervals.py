@@ -122,6 +122,8 @@ def student(mean: float, error: float, degrees: float, level: float = LEVEL, met
 
 def of_rows(values: FloatArray, level: float = LEVEL) -> Interval | None:
     """Student's interval of the mean of independent rows' values, e.g. absolute errors on held-out rows."""
+    if not np.isfinite(values).all():
+        return None
     return over_folds(values.tolist(), level=level).interval
 
 

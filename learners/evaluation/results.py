@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from learners.base import ModelState
@@ -79,8 +79,9 @@ class FoldResult:
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any], rows: RowResults | None = None) -> FoldResult:
-        """The inverse of :meth:`to_json`."""
-        return cls(**{**record, "warnings": tuple(record["warnings"])}, rows=rows)
+        """The inverse of :meth:`to_json`; further entries, which a job may add, are left out."""
+        own = {one.name: record[one.name] for one in fields(cls) if one.name not in ("warnings", "rows")}
+        return cls(**own, warnings=tuple(record["warnings"]), rows=rows)
 
     def to_state(self) -> ModelState:
         """The result with its rows, for :func:`learners.persist.dump`."""

@@ -65,8 +65,9 @@ def test_single_folds_in_any_order_equal_the_whole():
     singles = [
         evaluate_fold(Majority, table, target, plan[i].train, plan[i].test, fold=i + 1) for i in reversed(range(6))
     ]
-    # through the wire and back, as a job keeps them
-    kept = [FoldResult.from_json(json.loads(json.dumps(one.to_json(), allow_nan=False))) for one in singles]
+    # through the wire and back, as a job keeps them, beside what it notes itself
+    records = [json.dumps({**one.to_json(), "dropped_rows": 0}, allow_nan=False) for one in singles]
+    kept = [FoldResult.from_json(json.loads(record)) for record in records]
     assert combine(kept, target.column) == whole.summary
 
 
@@ -211,6 +212,19 @@ def test_folds_of_missing_rows_do_not_pass_as_all():
         out_of_fold(found.results[:2], 12)
     with pytest.raises(DataError, match="no folds"):
         combine([], target_of(["a"]).column)
+
+
+class Broken(Mean):
+    """Answers with what is no number."""
+
+    def predict(self, X: Any) -> Any:
+        return super().predict(X) * np.nan
+
+
+def test_answers_that_are_no_numbers_leave_undefined_metrics_and_plain_json():
+    found = hold_out_validate(Broken, numbered(12), np.arange(12.0))
+    assert set(found.results[0].metrics.values()) == {None}
+    json.dumps([found.summary, found.results[0].to_json()], allow_nan=False)
 
 
 def test_the_parameters_of_a_given_learner_are_copied():
