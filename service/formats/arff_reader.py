@@ -36,7 +36,7 @@ class ArffReader(Reader):
     """An ARFF file whose header has been read."""
 
     def __init__(self, path: Path, options: ReadOptions, folder: Path) -> None:
-        super().__init__("arff")
+        super().__init__("arff", path.stat().st_size)
         self._file = checked_text(path, options.codec, None, folder)
         self._tokens = token_array(options.missing_tokens)
         self._empty_is_missing = "" in options.missing_tokens

@@ -30,7 +30,7 @@ class ArrowReader(Reader):
     """A Parquet file, or an Arrow file or stream."""
 
     def __init__(self, path: Path, options: ReadOptions, limits: Limits, format_name: str) -> None:
-        super().__init__(format_name)
+        super().__init__(format_name, path.stat().st_size)
         self._path = path
         self._tokens = token_array(options.missing_tokens)
         self._syntax = NumberSyntax(options.decimal, options.thousands, "" in options.missing_tokens)
@@ -63,7 +63,7 @@ class ArrowReader(Reader):
                 [Fault("too many rows", allowed=limits.rows)],
             )
         expanded = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
-        allowed = max(HARMLESS_BYTES, limits.decompression_ratio * self._path.stat().st_size)
+        allowed = max(HARMLESS_BYTES, limits.decompression_ratio * self.size)
         if expanded > allowed:
             raise TooLarge(
                 f"The file would expand to {expanded} bytes, more than {limits.decompression_ratio:g} times its size",

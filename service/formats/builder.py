@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
@@ -114,6 +115,9 @@ class ColumnBuilder:
     def _codes(self, cells: Cells, first_row: int) -> FloatArray:
         codes, distinct = encoded(cells.texts())
         self._note_types(cells, codes.tolist() if isinstance(cells.types(), list) else [], distinct, first_row)
+        for position, text in enumerate(distinct):
+            if len(text) > MAX_TEXT or "\0" in text:
+                _refuse_text(self.plan.name, text, first_row + int(np.flatnonzero(codes == position)[0]))
         known = np.array([self._code(text) for text in distinct], dtype=np.float64)
         values = take_or_nan(known, codes)
         if self.plan.order is not None:
@@ -135,18 +139,7 @@ class ColumnBuilder:
             return code
         if self.plan.order is not None:
             return self.levels.get(self._probe.level_text(text), -1) if self._probe is not None else -1
-        self._check_text(text)
         return self.levels.setdefault(text, len(self.levels))
-
-    def _check_text(self, text: str) -> None:
-        if len(text) > MAX_TEXT:
-            message = f"a text has {len(text)} characters; at most {MAX_TEXT} are allowed"
-        elif "\0" in text:
-            message = "a text holds a NUL character"
-        else:
-            return
-        name = self.plan.name
-        raise Invalid(f"Column {shown(name)}: {message}", [Fault(message, column=cut(name), value=cut(text))])
 
     def _note_types(self, cells: Cells, codes: list[int], distinct: list[str], first_row: int) -> None:
         """Watch that no two values of different types become one level."""
@@ -174,6 +167,18 @@ class ColumnBuilder:
             first = self._types.setdefault(text, type_name)
             if first != type_name and self.clash is None:
                 self.clash = Clash(text, first, type_name, row)
+
+
+def _refuse_text(name: str, text: str, row: int) -> NoReturn:
+    if len(text) > MAX_TEXT:
+        message = f"a text has {len(text)} characters; at most {MAX_TEXT} are allowed"
+        if "\n" in text:
+            message += "; is a quote opened and never closed?"
+        fault = Fault(message, row=row, column=cut(name), allowed=MAX_TEXT)
+    else:
+        message = "a text holds a NUL character"
+        fault = Fault(message, row=row, column=cut(name))
+    raise Invalid(f"Row {row}, column {shown(name)}: {message}", [fault])
 
 
 def number_probe(name: str) -> Column:

@@ -37,6 +37,14 @@ def line_of_longest_record(path: Path, delimiter: str, quote: str | None) -> int
     return max(_records(path, delimiter, quote), key=lambda record: record[1])[0]
 
 
+def line_of_last_record(path: Path, delimiter: str, quote: str | None) -> int:
+    """The 1-based line on which the last record begins, be it closed or not."""
+    line = 1
+    for line, _ in _records(path, delimiter, quote):  # noqa: B007 - the last one is wanted
+        pass
+    return line
+
+
 def _records(path: Path, delimiter: str, quote: str | None) -> Iterator[tuple[int, int]]:
     """The line on which each record begins and its number of characters; blank lines are no records."""
     closing = None if quote is None else _closing(quote)

@@ -10,7 +10,7 @@ from pyarrow import csv
 
 from service.errors import Fault, Invalid, TooLarge
 from service.formats.csv_dialect import Dialect, read_dialect
-from service.formats.csv_lines import line_of_longest_record, lines_of_records
+from service.formats.csv_lines import line_of_last_record, line_of_longest_record, lines_of_records
 from service.formats.faults import Faults
 from service.formats.options import ReadOptions
 from service.formats.reading import Block, Reader
@@ -27,7 +27,7 @@ class CsvReader(Reader):
     """A CSV file whose head has been read; see :func:`service.formats.csv_dialect.read_dialect`."""
 
     def __init__(self, path: Path, options: ReadOptions, folder: Path, format_name: str) -> None:
-        super().__init__(format_name)
+        super().__init__(format_name, path.stat().st_size)
         self._file = checked_text(path, options.codec, options.quote, folder)
         delimiter = options.delimiter or ("\t" if format_name == "tsv" else None)
         self._dialect = read_dialect(self._file, options, delimiter)
@@ -53,14 +53,34 @@ class CsvReader(Reader):
         if self._file.path.stat().st_size == self._dialect.start:
             return
         tokens = token_array(self._options.missing_tokens)
-        for batch in self._batches(keep, ragged, threads=True):
-            arrays = [without_tokens(array, tokens) for array in batch.columns]
+        wanted = keep if len(names) - 1 in keep or self._dialect.quote is None else [*keep, len(names) - 1]
+        last: str | None = None
+        for batch in self._batches(wanted, ragged, threads=True):
+            arrays = [without_tokens(array, tokens) for array in batch.columns[: len(keep)]]
             yield Block(
                 batch.num_rows,
                 {names[position]: TextCells(array, self._syntax) for position, array in zip(keep, arrays, strict=True)},
             )
+            if batch.num_rows and self._dialect.quote is not None:
+                last = batch.column(batch.num_columns - 1)[-1].as_py()
         if ragged.seen:
             self._refuse_ragged(keep)
+        if last is not None and self._dialect.quote is not None:
+            self._refuse_open_quote(last, self._dialect.quote)
+
+    def _refuse_open_quote(self, last: str, quote: str) -> None:
+        """Refuse a file whose last cell (its text is given) is opened by a quote and ends with the file.
+
+        Arrow takes such a cell as if it were closed, so a forgotten quote would swallow rows in silence.
+        """
+        tail = (quote + last.replace(quote, quote * 2)).encode()
+        with self._file.path.open("rb") as file:
+            file.seek(max(0, self._file.path.stat().st_size - len(tail) - 1))
+            end = file.read()
+        if end[1:] == tail and end[:1] in (self._dialect.delimiter.encode(), b"\n", b"\r"):
+            line = line_of_last_record(self._file.path, self._dialect.delimiter, quote)
+            message = f"a quote in the row that begins on line {line} is never closed"
+            raise Invalid(f"The file cannot be read: {message}", [Fault(message, line=line)])
 
     def _batches(self, keep: list[int], ragged: _RaggedRows, *, threads: bool) -> Iterator[pa.RecordBatch]:
         """Record batches until the end or the first ragged row; its number is known only without threads."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,8 @@ from service.formats.reading import Block, Reader
 from service.formats.scratch import Scratch
 from service.settings import Limits
 
+#: Tables smaller than this are never taken for what a decompression bomb became.
+HARMLESS_BYTES = 64 << 20
 #: All columns together may have this many times the levels that one may have.
 _LEVELS_OF_ALL = 20
 
@@ -59,10 +61,10 @@ def fill(reader: Reader, options: ReadOptions, limits: Limits, folder: Path, sta
     skip = frozenset(name for name, kind in options.kinds.items() if kind == EXCLUDED)
     first = _Pass(reader, options, limits, folder, stack)
     first.run(skip)
+    if first.scratch.n_rows == 0:
+        raise Invalid("The file has no rows", [Fault("no rows")])
     if known is None:
         check_options(first.all_names(skip), options)
-    if first.scratch.n_rows == 0:
-        raise Invalid("The file has no rows", [Fault("no rows after the header")])
     late = {name for name, builder in first.builders.items() if builder.is_late}
     again = _Pass(reader, options, limits, folder, stack, texts_only=True)
     if late:
@@ -72,6 +74,11 @@ def fill(reader: Reader, options: ReadOptions, limits: Limits, folder: Path, sta
         rows = [row for row, _ in one.builder.wrong_rows()]
         refuse_wrong_cells(one.builder, reader.lines_of(rows) if rows else {})
     return filled
+
+
+def _with_lines(faults: Sequence[Fault], reader: Reader) -> list[Fault]:
+    lines = reader.lines_of(fault.row for fault in faults if fault.row is not None)
+    return [fault if fault.row is None else replace(fault, line=lines.get(fault.row)) for fault in faults]
 
 
 class _Pass:
@@ -90,7 +97,7 @@ class _Pass:
         self._reader, self._options, self._limits, self._texts_only = reader, options, limits, texts_only
         self.scratch = stack.enter_context(Scratch(folder))
         self.builders: dict[str, ColumnBuilder] = {}
-        self._seen: dict[str, None] = {}
+        self._most_bytes = max(HARMLESS_BYTES, limits.decompression_ratio * reader.size)
 
     def run(self, skip: frozenset[str] | set[str]) -> None:
         for block in self._reader.blocks(frozenset(skip)):
@@ -118,7 +125,10 @@ class _Pass:
         builder = self.builders[name]
         if builder.is_late or name not in block.cells:
             return np.full(block.n_rows, np.nan)
-        return builder.add(block.cells[name], first_row)
+        try:
+            return builder.add(block.cells[name], first_row)
+        except Invalid as error:
+            raise Invalid(error.detail, _with_lines(error.faults, self._reader)) from None
 
     def _check_size(self, n_rows: int) -> None:
         if n_rows > self._limits.rows:
@@ -132,4 +142,11 @@ class _Pass:
             raise TooLarge(
                 f"All columns together have more than {most} different texts; most are in {shown(widest.plan.name)}",
                 [Fault("too many levels in all columns together", allowed=most)],
+            )
+        size = 8 * n_rows * len(self.builders)
+        if size > self._most_bytes:
+            ratio = self._limits.decompression_ratio
+            raise TooLarge(
+                f"The table would take {size} bytes, more than {ratio:g} times the file",
+                [Fault("decompression ratio too large", allowed=ratio)],
             )

@@ -93,7 +93,9 @@ def _refuse_if_broken(buffer: bytes, offset: int) -> None:
     try:
         _decoder.decode(b"[" + buffer)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        if "truncated" not in str(error):
+        found = _BYTE.search(str(error))
+        is_at_end = found is not None and int(found[1]) >= len(buffer) + 1  # a number or word cut in two
+        if "truncated" not in str(error) and not is_at_end:
             _refuse_error(error, offset - 1)
 
 

@@ -26,7 +26,7 @@ class JsonReader(Reader):
     """A file of objects. Columns are the keys in their order of appearance; a key that a row lacks is missing."""
 
     def __init__(self, path: Path, options: ReadOptions, folder: Path, format_name: str) -> None:
-        super().__init__(format_name)
+        super().__init__(format_name, path.stat().st_size)
         self._file = checked_text(path, options.codec, None, folder)
         self._tokens = frozenset(token for token in options.missing_tokens if token)
         self._syntax = NumberSyntax(options.decimal, options.thousands, "" in options.missing_tokens)

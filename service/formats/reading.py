@@ -67,11 +67,13 @@ class Reader:
 
     Attributes:
         format: its name.
+        size: of the file in bytes, as it came.
         declared: what the file says of its columns.
         warnings: what the caller should know about how it was read.
     """
 
     format: str
+    size: int
     declared: dict[str, Declared] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from learners.table import Scalar
+from learners.table import Table
+from learners.types import Scalar
 from service.errors import ServiceError
 from service.formats.ingest import Ingested, ingest
 from service.formats.options import ReadOptions
@@ -19,10 +21,16 @@ from service.settings import Limits
 
 @dataclass(frozen=True)
 class Read:
-    """What became of a file, and its cells by column."""
+    """What became of a file."""
 
     ingested: Ingested
-    cells: dict[str, list[Scalar | None]]
+    table: Table
+
+    @cached_property
+    def cells(self) -> dict[str, list[Scalar | None]]:
+        """The values by column."""
+        page = rows(self.table, 0, self.table.n_rows)
+        return {column: [row[column] for row in page] for column in self.table.names}
 
     @property
     def columns(self) -> dict[str, dict[str, Any]]:
@@ -42,10 +50,8 @@ def read(source: Path | bytes | str, *, limits: Limits | None = None, name: str 
         out = Path(folder) / "out"
         ingested = ingest(path, ReadOptions.from_json(options), out, limits or Limits(), filename=name or path.name)
         table = open_table(out)
-        page = rows(table, 0, table.n_rows)
-        cells = {column: [row[column] for row in page] for column in table.names}
         assert set(Path(folder).iterdir()) <= {path, out}, "scratch files are left"
-    return Read(ingested, cells)
+    return Read(ingested, table)  # its mapping outlives the file's name
 
 
 def refused(
