@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Collection
+from pathlib import Path
 
 from learners.table import Column, Kind, Series, Table, nominal_levels, parse_number
 from tests.shared import table_path
@@ -11,7 +12,12 @@ from tests.shared import table_path
 
 def read(name: str, target: str, drop: Collection[str] = ()) -> tuple[Table, Series]:
     """A table and its target from ``tables/<name>.csv``; an empty cell is missing."""
-    with table_path(f"{name}.csv").open(encoding="utf-8", newline="") as file:
+    return read_file(table_path(f"{name}.csv"), target, drop)
+
+
+def read_file(path: Path, target: str, drop: Collection[str] = ()) -> tuple[Table, Series]:
+    """The same of any CSV file."""
+    with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     texts = {column: [row[column] or None for row in rows] for column in rows[0] if column not in drop}
     described = [_described(column, cells, nominal=column == target) for column, cells in texts.items()]

@@ -60,7 +60,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "cost-complexity": (
         "decision-tree-classifier",
-        {"criterion": "entropy", "nominal": "one-vs-rest", "pruning": "cost-complexity", "alpha": 0.01},
+        {"criterion": "entropy", "nominal": "one-vs-rest", "pruning": "cost-complexity", "alpha": 0.01, "threads": 3},
     ),
     "best-first": ("decision-tree-regressor", {"max_leaves": 8, "nominal": "one-vs-rest", "min_leaf": 3}),
 }

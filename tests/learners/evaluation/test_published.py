@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
+from typing import Any
 
 import pytest
 
 from learners.catalog import make
-from learners.evaluation import cross_validate
-from tests.learners.tables import read
-from tests.shared import SHARED
+from learners.evaluation import cross_validate, out_of_fold
+from tests.learners.tables import read, read_file
+from tests.shared import SHARED, trap_path
 
 #: Table: target and the columns that Weka's run had not.
 TABLES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -40,6 +42,28 @@ def published(table: str) -> tuple[float, float]:
     with (SHARED / "data" / "baselines.csv").open(newline="") as file:
         row = next(row for row in csv.DictReader(file) if (row["dataset"], row["learner"]) == (table, "J48"))
     return float(row["mean"]), float(row["std"])
+
+
+@pytest.mark.parametrize(
+    ("trap", "folds"),
+    [
+        ("rare_class", 10),
+        ("single_class", 2),
+        ("class_words", 10),
+        ("all_missing_col", 4),
+        ("big_values", 5),
+        ("xor", 4),
+    ],
+)
+@pytest.mark.parametrize("settings", [{}, J48], ids=["default", "c4.5"])
+def test_traps_are_cross_validated(trap: str, folds: int, settings: dict[str, Any]) -> None:
+    data, classes = read_file(trap_path(f"{trap}.csv"), "y")
+    found = cross_validate(make("decision-tree-classifier", settings), data, classes, folds)
+    answers = out_of_fold(found.results, data.n_rows)
+    assert answers.probabilities is not None
+    assert answers.probabilities.sum(axis=1) == pytest.approx(1, abs=1e-9)
+    assert found.summary["classes"] == list(classes.column.levels)
+    json.dumps([found.summary, *(result.to_json() for result in found.results)], allow_nan=False)
 
 
 @pytest.mark.parametrize("table", TABLES)
