@@ -13,7 +13,7 @@ written as balanced trees, because databases bound the depth of an expression.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -40,8 +40,9 @@ def case_expression(rules: RuleSet, answer: Literal["label", "leaf"] = "label") 
         decides is missing or unseen; :func:`select_statement` answers those too.
     """
     lines = ["CASE"]
+    covers = _written(rules, _covers)
     for rule in rules.rules:
-        tests = [_covers(rules.columns[one.feature], one) for one in rule.conditions]
+        tests = [covers[one] for one in rule.conditions]
         result = str(rule.leaf) if answer == "leaf" else scalar_literal(rule.answer)
         lines.append(f"  WHEN {_chain(tests, 'AND') if tests else '1 = 1'} THEN {result}")
     return "\n".join([*lines, "END"])
@@ -54,7 +55,8 @@ def select_statement(rules: RuleSet, source: str) -> str:
     and of equally likely classes the first is the prediction. A name that is taken already, or too
     long, is replaced by one that is not (``proba_1``, ``prediction_``).
     """
-    shares = [[_share(rules.columns[one.feature], one) for one in rule.conditions] for rule in rules.rules]
+    written = _written(rules, _share)
+    shares = [[written[one] for one in rule.conditions] for rule in rules.rules]
     taken = {column.name for column in rules.columns}
     prediction = identifier(_free_name("prediction", taken))
     if rules.classes is None:
@@ -69,6 +71,12 @@ def select_statement(rules: RuleSet, source: str) -> str:
         f"SELECT rated.*,\n{_likeliest(rules, names)} AS {prediction}\n"
         f"FROM (\nSELECT source.*,\n{inner}\nFROM {identifier(source)} AS source\n) AS rated"
     )
+
+
+def _written(rules: RuleSet, write: Callable[[Column, RuleCondition], str]) -> dict[RuleCondition, str]:
+    """The text of each condition; rules share conditions, and each is written once."""
+    conditions = {condition for rule in rules.rules for condition in rule.conditions}
+    return {condition: write(rules.columns[condition.feature], condition) for condition in conditions}
 
 
 def _covers(column: Column, condition: RuleCondition) -> str:

@@ -8,7 +8,7 @@ multiplied by powers of two, which is exact everywhere.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
+from functools import lru_cache
 
 from learners.errors import LearnerError
 from learners.table import number_text
@@ -30,6 +30,7 @@ def text_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+@lru_cache(maxsize=2**16)
 def number_literal(number: float) -> str:
     """A double that both databases read exactly."""
     text = number_text(number)
@@ -65,19 +66,24 @@ def _reads_well(text: str) -> bool:
     significand = abs(int(whole + decimals))
     if significand >= _INTEGER or abs(exponent) > 22:
         return False
-    exact = Fraction(significand) * Fraction(10) ** exponent
-    return _rounded(_rounded(exact, 64), 53) == _rounded(exact, 53)
+    numerator, denominator = significand * 10 ** max(exponent, 0), 10 ** max(-exponent, 0)
+    mantissa, power_of_two = _rounded(numerator, denominator, 64)
+    twice = _rounded(mantissa << max(power_of_two, 0), 1 << max(-power_of_two, 0), 53)
+    return twice == _rounded(numerator, denominator, 53)
 
 
-def _rounded(exact: Fraction, bits: int) -> Fraction:
-    """Nearest number with so many significant bits, ties to even."""
-    if exact == 0:
-        return exact
-    shift = bits - (exact.numerator.bit_length() - exact.denominator.bit_length())
-    scaled = exact * Fraction(2) ** shift
-    if scaled >= 2**bits:
-        shift, scaled = shift - 1, scaled / 2
-    return Fraction(round(scaled)) / Fraction(2) ** shift
+def _rounded(numerator: int, denominator: int, bits: int) -> tuple[int, int]:
+    """The nearest number of so many significant bits, ties to even, as m and e of m * 2**e; both arguments > 0."""
+    exponent = numerator.bit_length() - denominator.bit_length() - bits
+    if numerator << max(-exponent, 0) >= (denominator << max(exponent, 0)) << bits:
+        exponent += 1
+    scaled, unit = numerator << max(-exponent, 0), denominator << max(exponent, 0)
+    mantissa, rest = divmod(scaled, unit)
+    if 2 * rest > unit or (2 * rest == unit and mantissa % 2 == 1):
+        mantissa += 1
+    while mantissa % 2 == 0:  # one way to write each number
+        mantissa, exponent = mantissa // 2, exponent + 1
+    return mantissa, exponent
 
 
 def scalar_literal(value: Scalar) -> str:

@@ -1,5 +1,6 @@
 import math
 import sqlite3
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from learners.errors import LearnerError
 from learners.rules.from_tree import rules_of_nodes
 from learners.rules.sql import case_expression, select_statement
-from learners.rules.sql_literals import identifier, number_literal, text_literal
+from learners.rules.sql_literals import _rounded, identifier, number_literal, text_literal
 from learners.table import Column, Kind, Table
 from tests.learners.rules.test_from_tree import TARGET, tree_and_rows
 from tests.learners.trees.peers import chain
@@ -196,3 +197,15 @@ def test_any_level_survives(levels):
         (found,) = connection.execute(f"SELECT {case_expression(rules)} FROM ({source})").fetchone()
         assert found == level
     connection.close()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(1, 2**80), st.integers(1, 2**80), st.sampled_from([24, 53, 64]))
+def test_rounding_to_so_many_bits(numerator, denominator, bits):
+    mantissa, exponent = _rounded(numerator, denominator, bits)
+    exact, nearest = Fraction(numerator, denominator), mantissa * Fraction(2) ** exponent
+    assert mantissa.bit_length() <= bits
+    unit = Fraction(2) ** (math.floor(math.log2(exact)) - bits + 1)
+    assert abs(nearest - exact) <= unit  # within a unit in the last place, whatever log2 rounds to
+    if bits == 53:
+        assert nearest == Fraction(numerator / denominator)
