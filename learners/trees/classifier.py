@@ -11,6 +11,7 @@ from learners.base import Capabilities, Classifier, ModelState, Progress, check_
 from learners.errors import ParameterError, quoted
 from learners.params import choice, flag, learner, mapping, real
 from learners.table import Column, Series, Table
+from learners.trees.criteria import CRITERIA
 from learners.trees.estimator import TreeEstimator
 from learners.trees.nodes import Nodes
 from learners.trees.pruning.cost_complexity import prune_cost_complexity
@@ -131,6 +132,7 @@ class DecisionTreeClassifier(TreeEstimator, Classifier):
             by_column(table.values),
             target.cells.astype(np.int64),
             weights,
+            criterion=CRITERIA[self.criterion],
             confidence=float(self.confidence),
         )
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from learners._accel import inner_kernel, kernel
 from learners.table import Column
+from learners.trees.criteria import impurity_sum
 from learners.trees.nodes import LEAF, LEVELS, THRESHOLD, Nodes
 from learners.trees.pruning.compaction import cut
 from learners.trees.pruning.error_based import SLACK, SMALL, check_confidence, estimated_errors, normal_quantile
@@ -79,6 +80,7 @@ class _State(NamedTuple):
 
     estimate: FloatArray
     stale: BoolArray
+    changed: BoolArray  # got another test or other rows
     sums: FloatArray  # (n,), all zeros between uses
 
 
@@ -104,6 +106,7 @@ def prune_with_raising(
     codes: IntArray | Int32Array,
     weights: FloatArray,
     *,
+    criterion: int,
     confidence: float = 0.25,
 ) -> Nodes:
     """Replace subtrees by a leaf or by their heaviest branch where that is estimated no worse.
@@ -114,11 +117,12 @@ def prune_with_raising(
         cells: training cells by column, shape (d, n), as :func:`learners.trees.setup.by_column` gives them.
         codes: class code of each row, shape (n,).
         weights: weight of each row, shape (n,).
+        criterion: ``ENTROPY`` or ``GINI``, in which impurities and gains are measured anew.
         confidence: in (0, 0.5]; smaller values prune more.
 
     Returns:
-        The pruned tree. Below a raised branch ``rows``, ``weight``, ``value`` and ``fraction`` are
-        those of the rows that now get there; ``impurity`` and ``gain`` stay as they were grown.
+        The pruned tree. Where a branch was raised, the statistics are those of the rows that now
+        get there; ``gain`` is the impurity less the mean impurity of the children.
 
     Raises:
         ParameterError: confidence out of its range.
@@ -129,12 +133,17 @@ def prune_with_raising(
     tested = np.unique(nodes.feature[nodes.feature >= 0])
     complete = not has_gaps(cells[tested], [not columns[index].is_numeric for index in tested])
     data = _Data(cells, codes.astype(np.int64))
-    _prune(tree, data, weights.astype(np.float64), complete, confidence, normal_quantile(confidence))
-    return cut(_unpacked(nodes, tree), tree.links[:, TEST] == LEAF)
+    raised = _prune(tree, data, weights.astype(np.float64), complete, confidence, normal_quantile(confidence))
+    pruned = cut(_unpacked(nodes, tree, raised), tree.links[:, TEST] == LEAF)
+    return _measured(pruned, criterion)
 
 
-def _unpacked(nodes: Nodes, tree: _Tree) -> Nodes:
-    """The changed tree as a node array; tests of leaves are still those from before."""
+def _unpacked(nodes: Nodes, tree: _Tree, raised: BoolArray) -> Nodes:
+    """The changed tree as a node array; tests of leaves are still those from before.
+
+    The impurity of a node with other rows than before, and the gain of one with another test or
+    other rows, are NaN.
+    """
     test = np.minimum(tree.links[:, TEST], LEVELS).astype(np.int8)
     test[tree.links[:, TEST] == CODE_THRESHOLD] = THRESHOLD
     return replace(
@@ -152,16 +161,42 @@ def _unpacked(nodes: Nodes, tree: _Tree) -> Nodes:
         rows=tree.rows,
         weight=tree.weight,
         value=tree.value,
+        impurity=np.where((tree.value == nodes.value).all(axis=1), nodes.impurity, np.nan),
+        gain=np.where(raised, np.nan, nodes.gain),
     )
 
 
+def _measured(nodes: Nodes, criterion: int) -> Nodes:
+    """Fill in the impurities and gains that are NaN."""
+    impurity, gain = nodes.impurity.copy(), nodes.gain.copy()
+    for node in np.flatnonzero(np.isnan(impurity)):
+        impurity[node] = float(impurity_sum(nodes.value[node], criterion)) / float(nodes.value[node].sum())
+    inner = nodes.test != LEAF
+    below = np.zeros(nodes.n_nodes)
+    np.add.at(below, nodes.parent[1:], (nodes.weight * impurity)[1:])
+    decrease = np.maximum(impurity - below / np.maximum(nodes.weight, SMALL), 0.0)
+    gain = np.where(inner, np.where(np.isnan(gain), decrease, gain), 0.0)
+    return replace(nodes, impurity=impurity, gain=gain)
+
+
 @kernel
-def _prune(tree: _Tree, data: _Data, weights: FloatArray, complete: bool, confidence: float, quantile: float) -> None:
-    """Post-order over the stale part of the tree; a raised node is put back on the stack."""
+def _prune(
+    tree: _Tree, data: _Data, weights: FloatArray, complete: bool, confidence: float, quantile: float
+) -> BoolArray:
+    """Post-order over the stale part of the tree; a raised node is put back on the stack.
+
+    Returns:
+        Which nodes got another test or other rows.
+    """
     n_nodes = tree.weight.shape[0]
     none = np.full(n_nodes, -1, dtype=np.int64)
     pool = _Pool(none, [0][:0], [0.0][:0], [0][:0], np.full(1, -1, dtype=np.int64))
-    state = _State(np.zeros(n_nodes), np.ones(n_nodes, dtype=np.bool_), np.zeros(weights.shape[0]))
+    state = _State(
+        np.zeros(n_nodes),
+        np.ones(n_nodes, dtype=np.bool_),
+        np.zeros(n_nodes, dtype=np.bool_),
+        np.zeros(weights.shape[0]),
+    )
     everything = _Entries([0][:0], [0.0][:0])
     for row in range(weights.shape[0]):
         if weights[row] > 0:
@@ -180,6 +215,7 @@ def _prune(tree: _Tree, data: _Data, weights: FloatArray, complete: bool, confid
             state.stale[node] = False
             if _replaced(tree, data, node, pool, state, _How(False, complete, False, confidence, quantile, np.inf)):
                 stack.append((node, False))
+    return state.changed
 
 
 @inner_kernel
@@ -227,6 +263,7 @@ def _descend(tree: _Tree, data: _Data, start: int, entries: _Entries, pool: _Poo
         node, begin = stack.pop()
         if how.changing:
             state.stale[node] = True
+            state.changed[node] = True
             if node != start:
                 _change(tree, node, _counts(tree, data, entries, begin), len(entries.row) - begin, how.adding)
         if tree.links[node, TEST] != LEAF:

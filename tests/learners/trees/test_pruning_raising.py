@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from learners.table import Column
+from learners.trees.criteria import GINI, gini
 from learners.trees.nodes import LEAF
 from learners.trees.pruning.error_based import added_errors, prune_error_based
 from learners.trees.pruning.raising import prune_with_raising
@@ -106,7 +107,7 @@ def test_equals_the_textbook_form(missing):
     raised = 0
     for seed in range(60):
         nodes, values, codes, weights = case(seed, missing)
-        pruned = prune_with_raising(nodes, COLUMNS, by_column(values), codes, weights)
+        pruned = prune_with_raising(nodes, COLUMNS, by_column(values), codes, weights, criterion=GINI)
         plain = Plain(nodes, 0)
         plain.give({r: weights[r] for r in range(len(codes))}, (values, codes))
         plain.prune((values, codes))
@@ -118,9 +119,19 @@ def test_equals_the_textbook_form(missing):
 
 def test_leaves_hold_the_rows_that_reach_them():
     nodes, values, codes, weights = case(4, 0.0, 500)
-    pruned = prune_with_raising(nodes, COLUMNS, by_column(values), codes, weights)
+    pruned = prune_with_raising(nodes, COLUMNS, by_column(values), codes, weights, criterion=GINI)
     np.testing.assert_allclose(pruned.value[pruned.leaves()].sum(axis=0), np.bincount(codes, weights, 3))
     assert (pruned.rows[pruned.leaves()]).sum() == np.count_nonzero(weights)
+
+
+def test_impurities_and_gains_are_those_of_the_rows_that_now_get_there():
+    for seed in range(30):
+        nodes, values, codes, weights = case(seed, 0.1)
+        pruned = prune_with_raising(nodes, COLUMNS, by_column(values), codes, weights, criterion=GINI)
+        for node in range(pruned.n_nodes):
+            assert pruned.impurity[node] == pytest.approx(gini(pruned.value[node]), abs=1e-9)
+        assert (pruned.gain >= 0).all()
+        assert (pruned.gain[pruned.test == LEAF] == 0).all()
 
 
 def test_deep_chain_of_real_rows():
@@ -129,7 +140,7 @@ def test_deep_chain_of_real_rows():
     codes = np.arange(n_rows) // 4 % 2
     nodes = chain(n_rows, np.eye(2)[codes])
     values = np.arange(n_rows, dtype=float)[:, None]
-    pruned = prune_with_raising(nodes, [Column("x")], by_column(values), codes, np.ones(n_rows))
+    pruned = prune_with_raising(nodes, [Column("x")], by_column(values), codes, np.ones(n_rows), criterion=GINI)
     assert_sound(pruned)
     assert pruned.n_nodes < nodes.n_nodes
     assert pruned.weight[pruned.test == LEAF].sum() == n_rows
