@@ -1,0 +1,239 @@
+"""The fast door and the route behind it: one answer, to the byte, whichever of them gives it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from service.app import create_app
+from service.front import PREFIX, ROUTE, SUFFIX, Front
+from service.operations.serving import Serving
+from service.settings import Limits, Settings
+from tests.service.running import Api
+from tests.service.working import train
+from tests.shared import table_path
+
+ADDRESS = PREFIX + "weather" + SUFFIX
+ROW = {"outlook": "sunny", "temperature": 85, "humidity": 85, "windy": "FALSE"}
+JSON = {"content-type": "application/json"}
+#: What differs from answer to answer.
+CHANGING = {"x-request-id", "date"}
+
+
+class Doors:
+    """A service's two doors, and whether the last request went through to the route."""
+
+    def __init__(self, front: Front, behind: ASGIApp, client: httpx.Client, route: httpx.Client) -> None:
+        self.front = front
+        self.behind = behind
+        self.client = client
+        self.route = route
+        self.passed = 0
+        front.app = self._watch
+
+    async def _watch(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.passed += 1
+        await self.behind(scope, receive, send)
+
+    def both(
+        self, body: bytes | str, headers: dict[str, str] | None = None, address: str = ADDRESS
+    ) -> tuple[Any, bool]:
+        """Send a request to both doors, compare the answers; the answer, and whether the front gave it."""
+        sent = JSON | (headers or {})
+        before = self.passed
+        first = self.client.post(address, content=body, headers=sent)
+        second = self.route.post(address, content=body, headers=sent)
+        assert first.status_code == second.status_code
+        assert _comparable(first) == _comparable(second)
+        assert first.headers.keys() == second.headers.keys()
+        assert {n: v for n, v in first.headers.items() if n not in CHANGING} == {
+            n: v for n, v in second.headers.items() if n not in CHANGING
+        }
+        return first, self.passed == before
+
+
+def _comparable(response: Any) -> bytes:
+    return response.content.replace(response.headers["x-request-id"].encode(), b"ID")
+
+
+@pytest.fixture(scope="module")
+def trained(shared_api: Api) -> Settings:
+    uploaded = shared_api.upload(table_path("weather-numeric.csv").read_bytes(), name="weather").json()
+    train(shared_api, uploaded["id"], target="play", name="weather")
+    return Settings(data=shared_api.settings.data, limits=Limits(body_bytes=200_000, batch_rows=2_000))
+
+
+@pytest.fixture(scope="module")
+def doors(trained: Settings) -> Iterator[Doors]:
+    front = create_app(trained)
+    assert isinstance(front, Front)
+    behind = front.app
+    with _served(front, "on") as client, _served(behind, "off") as route:
+        route.post(ADDRESS, json={"rows": [ROW]})  # the route loads the model
+        yield Doors(front, behind, client, route)
+
+
+@contextmanager
+def _served(app: ASGIApp, lifespan: Any) -> Iterator[httpx.Client]:
+    """The app behind a socket of its own."""
+    config = uvicorn.Config(
+        app, port=0, log_config=None, access_log=False, lifespan=lifespan, ws="none", server_header=False
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.005)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60) as client:
+        yield client
+    server.should_exit = True
+    thread.join(timeout=20)
+
+
+def body(*rows: Any, **more: Any) -> str:
+    return json.dumps({"rows": list(rows), **more})
+
+
+def test_the_front_answers_plain_requests(doors: Doors) -> None:
+    rainy = {"windy": "TRUE", "humidity": None, "temperature": 7.25, "outlook": "rainy"}
+    for sent in (
+        body(ROW),
+        body(ROW, explain=True),
+        body(ROW, explain=False),
+        body(rainy),
+        body(rainy, explain=True),
+        body(ROW, rainy, ROW),
+        body(*[ROW] * 700),
+        body(*[ROW, rainy] * 900),
+        json.dumps({"rows": [ROW]}, indent=2),
+    ):
+        answered, by_front = doors.both(sent)
+        assert answered.status_code == 200
+        assert by_front, sent[:200]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        body(),
+        body(ROW, strict=True),
+        body(ROW | {"more": 1}),
+        body(ROW | {"outlook": "foggy"}),
+        body(ROW | {"temperature": "85"}),
+        body(ROW, {"outlook": "sunny"}),
+        body(ROW, 7),
+        body(7),
+        body(ROW | {"humidity": True}),
+        body(ROW | {"humidity": 10**400}),
+        json.dumps({"columns": list(ROW), "data": [list(ROW.values())]}),
+        '{"rows":[{"outlook":"sunny","outlook":"sunny","temperature":85,"humidity":85,"windy":"FALSE"}]}',
+        '{"rows":[{"outlook":"sunny","temperature":NaN,"humidity":85,"windy":"FALSE"}]}',
+        '{"rows":' + "[" * 2000 + "]" * 2000 + "}",
+        "",
+        "null",
+        "{",
+        b"\xff\xfe",
+        body(*[ROW] * 2001),
+        body(*[ROW] * 4000),
+    ],
+)
+def test_whatever_is_not_plain_is_answered_by_the_route(doors: Doors, sent: str | bytes) -> None:
+    _, by_front = doors.both(sent)
+    assert not by_front
+
+
+@pytest.mark.parametrize(
+    ("headers", "address"),
+    [
+        ({"content-type": "text/csv"}, ADDRESS),
+        ({"content-type": "text/plain"}, ADDRESS),
+        ({"accept": "text/csv"}, ADDRESS),
+        ({"accept": "image/png"}, ADDRESS),
+        ({"content-encoding": "gzip"}, ADDRESS),
+        ({"authorization": "Bearer rk_wrong_key"}, ADDRESS),
+        ({"host": "rebound.example.org"}, ADDRESS),
+        ({}, ADDRESS + "?unseen=missing"),
+        ({}, PREFIX + "nobody" + SUFFIX),
+        ({}, PREFIX + "weather:99" + SUFFIX),
+    ],
+)
+def test_other_headers_and_addresses_are_for_the_route(doors: Doors, headers: dict[str, str], address: str) -> None:
+    _, by_front = doors.both(body(ROW), headers, address)
+    assert not by_front
+
+
+def test_a_body_in_pieces_is_put_together(doors: Doors) -> None:
+    sent = body(ROW).encode()
+    before = doors.passed
+    answered = doors.client.post(ADDRESS, content=iter([sent[:10], sent[10:50], sent[50:]]), headers=JSON)
+    assert answered.status_code == 200
+    assert answered.content == doors.client.post(ADDRESS, content=sent, headers=JSON).content
+    assert doors.passed == before
+
+
+def test_a_body_in_pieces_beyond_the_limit_is_refused(doors: Doors) -> None:
+    pieces = iter([b'{"rows":[' + b" " * 90_000] * 3)
+    assert doors.client.post(ADDRESS, content=pieces, headers=JSON).status_code == 413
+
+
+def test_the_request_id_of_the_caller_comes_back(doors: Doors) -> None:
+    answered = doors.client.post(ADDRESS, content=body(ROW), headers=JSON | {"x-request-id": "abc-1"})
+    assert answered.headers["x-request-id"] == "abc-1"
+
+
+def test_as_many_requests_as_allowed_are_let_in(doors: Doors) -> None:
+    in_flight = doors.front.services.in_flight
+    count, in_flight.count = in_flight.count, in_flight.limit
+    try:
+        answered = doors.client.post(ADDRESS, content=body(ROW), headers=JSON)
+    finally:
+        in_flight.count = count
+    assert answered.status_code == 429
+
+
+def test_requests_and_rows_are_counted_at_both_doors(doors: Doors) -> None:
+    def counted() -> tuple[float, float]:
+        lines = doors.client.get("/metrics").text.splitlines()
+        values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+        requests = values[f'rulewood_requests_total{{route="{ROUTE}",status="200"}}']
+        return float(requests), float(values["rulewood_predicted_rows_total"])
+
+    requests, rows = counted()
+    doors.client.post(ADDRESS, content=body(ROW, ROW), headers=JSON)
+    doors.route.post(ADDRESS, content=body(ROW, ROW, ROW), headers=JSON)
+    assert counted() == (requests + 2, rows + 5)
+    assert doors.front.services.in_flight.count == 0
+
+
+def test_a_defect_in_the_fast_way_is_left_to_the_route(
+    doors: Doors, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*arguments: Any) -> None:
+        raise RuntimeError("defect")
+
+    monkeypatch.setattr("service.front.answer_fast", broken)
+    with caplog.at_level(logging.DEBUG, "rulewood"):
+        answered = doors.client.post(ADDRESS, content=body(ROW), headers=JSON)
+    assert answered.status_code == 200
+    assert "left to the route" in caplog.text
+
+
+def test_a_key_of_another_workspace_finds_nothing(trained: Settings, tmp_path: Path) -> None:
+    front = create_app(trained)
+    assert isinstance(front, Front)
+    serving = front.services.serving
+    assert isinstance(serving, Serving)
+    assert serving.known("elsewhere", "weather") is None
