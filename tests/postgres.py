@@ -16,6 +16,7 @@ import secrets
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,6 +35,7 @@ from service.store.session import Store
 SPEED = ("fsync = off", "synchronous_commit = off", "full_page_writes = off", "max_connections = 300")
 
 _PREFIX = "rulewood-postgres-"
+_START_SECONDS = 600
 
 
 class Postgres:
@@ -143,12 +145,20 @@ def _remove_servers_of_dead_runs() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         if not os.access(folder, os.W_OK | os.X_OK):
             continue  # another user's
-        users = folder / ".handle_pids.json"
         with _locked(folder.name.removeprefix(_PREFIX), wait=False) as is_ours:
-            if not is_ours or not users.exists() or any(map(psutil.pid_exists, json.loads(users.read_text() or "[]"))):
+            if not is_ours or _is_used(folder):
                 continue
             _kill_postmaster(folder)
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_used(folder: Path) -> bool:
+    """Whether a living process uses the server, or may be about to note that it does."""
+    try:
+        users = json.loads((folder / ".handle_pids.json").read_text() or "[]")
+    except FileNotFoundError:
+        return folder.exists() and time.time() - folder.stat().st_mtime < _START_SECONDS
+    return any(psutil.pid_exists(user) for user in users)
 
 
 def _kill_postmaster(folder: Path) -> None:

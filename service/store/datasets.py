@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session, defer
 
 from service.errors import Conflict, Fault, Invalid, NotFound
@@ -74,11 +74,6 @@ def page(
     if name is not None:
         statement = statement.where(Dataset.name == name)
     return page_of(session, statement, Dataset.created_at, Dataset.id, cursor, limit)
-
-
-def count(session: Session, workspace: str) -> int:
-    """How many datasets a workspace has."""
-    return session.scalar(select(func.count()).select_from(Dataset).where(Dataset.workspace == workspace)) or 0
 
 
 def references(session: Session, dataset_id: str) -> References:

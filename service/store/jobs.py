@@ -9,14 +9,43 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import delete as sql_delete
-from sqlalchemy import func, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from service.errors import Conflict, Fault, Invalid, NotFound
 from service.store.engines import affected, insert_once
 from service.store.ids import new_id
+from service.store.job_log import add_event, count_parts, events_after, has_part, parts, put_part
 from service.store.paging import page_of
-from service.store.tables import Dataset, Job, JobEvent, JobPart
+from service.store.tables import Dataset, Job
+
+__all__ = [
+    "FINAL",
+    "SOURCES",
+    "UNFINISHED",
+    "add_event",
+    "cancel_requested_ids",
+    "count_parts",
+    "delete",
+    "events_after",
+    "final_ids",
+    "find",
+    "find_state",
+    "get",
+    "has_part",
+    "insert_or_get",
+    "page",
+    "parts",
+    "put_part",
+    "queued_ids",
+    "request_cancel",
+    "request_digest",
+    "set_progress",
+    "set_state",
+    "set_worker",
+    "unfinished",
+    "unfinished_ids",
+]
 
 UNFINISHED = ("queued", "running")
 FINAL = ("succeeded", "failed", "cancelled")
@@ -135,12 +164,6 @@ def page(
     return page_of(session, statement, Job.created_at, Job.id, cursor, limit)
 
 
-def count_by_state(session: Session) -> dict[str, int]:
-    """How many jobs of all workspaces are in each state that occurs."""
-    rows = session.execute(select(Job.state, func.count()).group_by(Job.state))
-    return dict(rows.all())
-
-
 def queued_ids(session: Session, limit: int = 100) -> list[str]:
     """Ids of the jobs that wait, longest first."""
     statement = select(Job.id).where(Job.state == "queued").order_by(Job.created_at, Job.id)
@@ -243,69 +266,6 @@ def set_progress(session: Session, job_id: str, progress: float, message: str) -
         return False
     add_event(session, job_id, "progress", {"progress": progress, "message": message})
     return True
-
-
-def add_event(session: Session, job_id: str, kind: str, data: Mapping[str, Any]) -> int | None:
-    """Append an event to a job's list; kind is state, progress, part or log.
-
-    The job's counter gives the position. Its row stays locked until the transaction ends, so whoever has
-    seen position k has seen all before it.
-
-    Returns:
-        The position, from 1 on, or None if there is no such job.
-    """
-    raise_counter = update(Job).where(Job.id == job_id).values(n_events=Job.n_events + 1).returning(Job.n_events)
-    position = session.scalar(raise_counter.execution_options(synchronize_session=False))
-    if position is not None:
-        session.add(JobEvent(job_id=job_id, position=position, kind=kind, data=dict(data), created_at=time.time()))
-        session.flush()
-    return position
-
-
-def events_after(session: Session, job_id: str, position: int = 0, limit: int = 1000) -> list[JobEvent]:
-    """A job's events after a position, in order."""
-    statement = select(JobEvent).where(JobEvent.job_id == job_id, JobEvent.position > position)
-    return list(session.scalars(statement.order_by(JobEvent.position).limit(limit)))
-
-
-def put_part(session: Session, job_id: str, part: str, result: Mapping[str, Any]) -> bool:
-    """Store the result of a part, once, and add the event without the result's bulk.
-
-    A result with a ``blob_sha256`` keeps that blob stored as long as the job has not ended.
-
-    Returns:
-        Whether it was stored. False: the part has a result (which stays) or the job was deleted.
-    """
-    if session.scalar(select(Job.id).where(Job.id == job_id).with_for_update()) is None:
-        return False
-    values = {
-        "job_id": job_id,
-        "part": part,
-        "result": dict(result),
-        "blob_sha256": result.get("blob_sha256"),
-        "created_at": time.time(),
-    }
-    if not insert_once(session, JobPart, values):
-        return False
-    add_event(session, job_id, "part", {"part": part})
-    return True
-
-
-def has_part(session: Session, job_id: str, part: str) -> bool:
-    """Whether the part has a result."""
-    return session.scalar(select(JobPart.part).where(JobPart.job_id == job_id, JobPart.part == part)) is not None
-
-
-def parts(session: Session, job_id: str) -> dict[str, dict[str, Any]]:
-    """The results of a job's parts so far, in the order in which they came."""
-    statement = select(JobPart.part, JobPart.result).where(JobPart.job_id == job_id)
-    rows = session.execute(statement.order_by(JobPart.created_at, JobPart.part))
-    return dict(rows.all())
-
-
-def count_parts(session: Session, job_id: str) -> int:
-    """How many parts of a job have a result."""
-    return session.scalar(select(func.count()).select_from(JobPart).where(JobPart.job_id == job_id)) or 0
 
 
 def delete(session: Session, workspace: str, job_id: str) -> None:
