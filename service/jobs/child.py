@@ -35,10 +35,10 @@ def prepare(slot_path: str, parent: int, niceness: int, warm: Callable[[], None]
     """Run once in a new child: tie its life to the worker's, lower its priority, import what it needs."""
     global _slot  # noqa: PLW0603 - a process has one slot, given by its initialiser
     _die_with_parent(parent)
-    with contextlib.suppress(OSError):
-        os.nice(niceness)
     if warm is not None:
         warm()
+    with contextlib.suppress(OSError):
+        os.nice(niceness)  # after the imports, so that a worker is soon ready on a busy machine too
     _slot = Slot(Path(slot_path))
     _slot.write(os.getpid(), 0.0, "")
 

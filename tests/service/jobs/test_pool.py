@@ -1,0 +1,149 @@
+"""The pool alone: warm processes, kills, limits, progress."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from service.jobs.lane import Ticket
+from service.jobs.outcomes import error_record
+from service.jobs.pool import Pool
+from service.jobs.slot import Reading, Slot
+from service.jobs.states import TRANSITIONS, JobState, may_follow
+from tests.service.jobs import tasks
+from tests.service.jobs.conftest import PATIENCE, is_alive, wait_for
+
+
+@pytest.fixture(scope="module")
+def pool():
+    made = Pool(1, tasks.perform)
+    yield made
+    made.close()
+
+
+def run(pool, do, **limits):
+    ticket = Ticket("job", "part", {"do": do, "seconds": 600}, **limits)
+    pool.submit(ticket)
+    return ticket.outcome.result(timeout=PATIENCE)
+
+
+def test_one_warm_process_serves_part_after_part(pool):
+    assert len({run(pool, "echo").result["pid"] for _ in range(5)}) == 1
+
+
+def test_the_processes_give_way_to_others(pool):
+    pid = run(pool, "echo").result["pid"]
+    assert os.getpriority(os.PRIO_PROCESS, pid) == os.getpriority(os.PRIO_PROCESS, 0) + 10
+
+
+def test_stopping_a_job_kills_what_runs_and_drops_what_waits(pool):
+    running, waiting, other = (
+        Ticket("doomed", "a", {"do": "spin", "seconds": 600}),
+        Ticket("doomed", "b", {"do": "echo"}),
+        Ticket("other", "a", {"do": "echo", "value": 4}),
+    )
+    for ticket in (running, waiting, other):
+        pool.submit(ticket)
+    part = wait_for(lambda: [one for one in pool.running() if one.message == "spinning"])[0]
+    assert pool.job_ids() == {"doomed", "other"}
+    pool.stop_job("doomed")
+    assert running.outcome.result(timeout=PATIENCE).stopped
+    assert waiting.outcome.result(timeout=PATIENCE).stopped
+    assert other.outcome.result(timeout=PATIENCE).result["value"] == 4
+    assert not is_alive(part.pid)
+
+
+def test_cancelling_the_future_kills_the_part(pool):
+    ticket = Ticket("job", "part", {"do": "spin", "seconds": 600})
+    pool.submit(ticket)
+    pid = wait_for(lambda: [one for one in pool.running() if one.message == "spinning"])[0].pid
+    ticket.outcome.cancel()
+    wait_for(lambda: not is_alive(pid))
+    assert run(pool, "echo").result is not None
+
+
+def test_an_idle_process_that_dies_is_replaced(pool):
+    pid = run(pool, "echo").result["pid"]
+    os.kill(pid, signal.SIGKILL)
+    assert run(pool, "echo").result["pid"] != pid
+
+
+def test_limits(pool):
+    slow = run(pool, "spin", seconds=0.5).error
+    assert (slow.type, slow.detail) == ("time-limit", "the work took longer than the limit of 0.5 seconds")
+    greedy = run(pool, "hog", memory_bytes=200 * 1024 * 1024).error
+    assert (greedy.type, greedy.detail) == (
+        "memory-limit",
+        "the work needed more memory than the limit of 209,715,200 bytes",
+    )
+
+
+def test_processes_die_with_their_parent(tmp_path):
+    program = (
+        "import sys, time\n"
+        "from service.jobs.lane import Ticket\n"
+        "from service.jobs.pool import Pool\n"
+        "from tests.service.jobs import tasks\n"
+        "pool = Pool(2, tasks.perform)\n"
+        "tickets = [Ticket('j', 'p', {'do': 'spin', 'seconds': 600}) for _ in range(2)]\n"
+        "[pool.submit(ticket) for ticket in tickets]\n"
+        "while len([one for one in pool.running() if one.message]) < 2:\n"
+        "    time.sleep(0.05)\n"
+        "print(*[one.pid for one in pool.running()], flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[3]
+    )
+    pids = [int(word) for word in parent.stdout.readline().split()]
+    assert len(pids) == 2
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    wait_for(lambda: not any(is_alive(pid) for pid in pids))
+
+
+def test_a_slot_gives_back_what_was_written(tmp_path):
+    slot = Slot(tmp_path / "slot", create=True)
+    assert slot.read() == Reading(0, 0.0, "")
+    Slot(tmp_path / "slot").write(17, 0.25, "näher" * 200)
+    reading = slot.read()
+    assert (reading.pid, reading.share) == (17, 0.25)
+    assert reading.message.startswith("näher")
+    assert len(reading.message.encode()) <= 400
+    slot.write(17, 7.0, "x")
+    assert slot.read() == Reading(17, 1.0, "x")
+    slot.close()
+    assert not (tmp_path / "slot").exists()
+
+
+def test_states_that_end_a_job_are_not_left():
+    assert {state for state in JobState if state.is_final} == {
+        JobState.SUCCEEDED,
+        JobState.FAILED,
+        JobState.CANCELLED,
+    }
+    assert may_follow("queued", "running")
+    assert not may_follow("cancelled", "succeeded")
+    assert set(TRANSITIONS) == set(JobState)
+
+
+def test_the_store_moves_jobs_by_the_same_rules():
+    from service.store.jobs import SOURCES
+
+    for after, sources in SOURCES.items():
+        assert set(sources) == {state.value for state in JobState if may_follow(state, after)}
+
+
+def test_an_unforeseen_error_is_told_without_its_text(caplog):
+    record = error_record(ZeroDivisionError("secret value 42"))
+    assert record.to_json() == {
+        "type": "internal",
+        "detail": "an internal error (ZeroDivisionError) stopped the work; the log has more",
+    }
+    assert "secret value 42" in caplog.text
