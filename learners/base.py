@@ -15,6 +15,7 @@ import numpy as np
 
 from learners.errors import NotFittedError, SchemaError, quoted
 from learners.explanation import Explanation
+from learners.matching import conform, conform_frame, is_frame
 from learners.params import Parameterised
 from learners.table import Column, Table
 from learners.types import Array, FloatArray
@@ -23,9 +24,6 @@ from learners.validation import (
     as_target,
     check_training,
     check_weights,
-    conform,
-    conform_frame,
-    is_frame,
     labels_of,
 )
 

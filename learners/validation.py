@@ -7,16 +7,15 @@ that are finite.
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from learners.errors import DataError, SchemaError, quoted
+from learners.errors import DataError, quoted
+from learners.matching import frame_cells, is_frame, is_missing
 from learners.table import UNSEEN, Column, Kind, LevelType, Series, Table, canonical_text
-from learners.types import Array, FloatArray, Scalar
+from learners.types import Array, FloatArray
 
 
 def as_table(X: Any) -> Table:
@@ -28,26 +27,11 @@ def as_table(X: Any) -> Table:
     if isinstance(X, Table):
         table = X
     elif is_frame(X):
-        table = Table.from_columns({str(name): _cells(X[name]) for name in X.columns})
+        table = Table.from_columns({str(name): frame_cells(X[name]) for name in X.columns})
     else:
         table = Table.from_array(_matrix(X))
     _refuse_infinite(table)
     return table
-
-
-def is_frame(X: Any) -> bool:
-    """Whether X is a data frame, by what it offers."""
-    return hasattr(X, "columns") and hasattr(X, "__getitem__")
-
-
-def _cells(values: Any) -> list[Scalar | None]:
-    return [None if _is_missing(value) else value for value in values.to_list()]
-
-
-def _is_missing(value: Any) -> bool:
-    # pandas' own mark is known by its name, so that pandas need not be there.
-    is_nan = isinstance(value, float | np.floating) and math.isnan(value)
-    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
 
 
 def _matrix(X: Any) -> Array:
@@ -75,53 +59,6 @@ def _refuse_infinite(table: Table) -> None:
             f"column {quoted(name)} is infinite in row {row}; only finite numbers and NaN (missing) are allowed (inf)",
             field=name,
         )
-
-
-def conform(table: Table, columns: Sequence[Column]) -> Table:
-    """The table with exactly these columns: found by name, levels recoded by their text.
-
-    A level that the wanted column does not have becomes ``UNSEEN``; further columns are left out.
-
-    Raises:
-        SchemaError: a column is absent, or numeric in one of the two only.
-    """
-    if table.columns == tuple(columns):
-        return table
-    by_name = {name: index for index, name in enumerate(table.names)}
-    absent = [column.name for column in columns if column.name not in by_name]
-    if absent:
-        raise SchemaError(
-            f"column {quoted(absent[0])} is absent" + (f" (and {len(absent) - 1} more)" if absent[1:] else ""),
-            field=absent[0],
-        )
-    values = np.empty((table.n_rows, len(columns)), order="F")
-    for index, column in enumerate(columns):
-        source = by_name[column.name]
-        values[:, index] = _recode(table.columns[source], column, table.values[:, source])
-    return Table(tuple(columns), values)
-
-
-def conform_frame(X: Any, columns: Sequence[Column]) -> Table:
-    """A data frame as a table of these columns; every cell is encoded by its column's description."""
-    names = {str(name): name for name in X.columns}
-    absent = [column.name for column in columns if column.name not in names]
-    if absent:
-        raise SchemaError(f"column {quoted(absent[0])} is absent", field=absent[0])
-    return Table.from_columns({column.name: _cells(X[names[column.name]]) for column in columns}, columns)
-
-
-def _recode(source: Column, wanted: Column, cells: FloatArray) -> FloatArray:
-    if source.is_numeric != wanted.is_numeric:
-        if np.isnan(cells).all():  # nothing known, so nothing to misread
-            return cells
-        raise SchemaError(f"column {quoted(wanted.name)} is {wanted.kind}, not {source.kind}", field=wanted.name)
-    if source.is_numeric or source.levels == wanted.levels:
-        return cells
-    mapping = np.array([wanted.encode(label) for label in source.labels] + [UNSEEN])
-    known = ~np.isnan(cells)
-    recoded = cells.copy()
-    recoded[known] = mapping[cells[known].astype(np.int64)]  # UNSEEN is -1: the last entry
-    return recoded
 
 
 def check_training(X: Any, y: Any, *, classification: bool) -> tuple[Table, Series]:
@@ -251,7 +188,7 @@ def _level_type(values: Array) -> LevelType:
 
 
 def _scalar_type(value: Any) -> LevelType:
-    if _is_missing(value):
+    if is_missing(value):
         raise DataError("Input y contains NaN: every row needs a label", field="y")
     if isinstance(value, bool | np.bool_):
         return "boolean"

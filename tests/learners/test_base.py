@@ -9,8 +9,9 @@ import pytest
 
 from learners.base import as_table, as_target, check_training, check_weights
 from learners.errors import DataError, NotFittedError, SchemaError
+from learners.matching import conform
 from learners.table import MISSING, UNSEEN, Column, Kind, Series, Table
-from learners.validation import check_codes, conform, labels_of
+from learners.validation import check_codes, labels_of
 from tests.learners.examples import Majority, Mean
 
 

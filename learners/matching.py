@@ -1,0 +1,77 @@
+"""Tables of other origin brought to a model's columns: by name, and level by level."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from learners.errors import SchemaError, quoted
+from learners.table import UNSEEN, Column, Table
+from learners.types import FloatArray, Scalar
+
+
+def conform(table: Table, columns: Sequence[Column]) -> Table:
+    """The table with exactly these columns: found by name, levels recoded by their text.
+
+    A level that the wanted column does not have becomes ``UNSEEN``; further columns are left out.
+
+    Raises:
+        SchemaError: a column is absent, or numeric in one of the two only.
+    """
+    if table.columns == tuple(columns):
+        return table
+    by_name = {name: index for index, name in enumerate(table.names)}
+    absent = [column.name for column in columns if column.name not in by_name]
+    if absent:
+        raise SchemaError(
+            f"column {quoted(absent[0])} is absent" + (f" (and {len(absent) - 1} more)" if absent[1:] else ""),
+            field=absent[0],
+        )
+    values = np.empty((table.n_rows, len(columns)), order="F")
+    for index, column in enumerate(columns):
+        source = by_name[column.name]
+        values[:, index] = _recode(table.columns[source], column, table.values[:, source])
+    return Table(tuple(columns), values)
+
+
+def conform_frame(X: Any, columns: Sequence[Column]) -> Table:
+    """A data frame as a table of these columns; every cell is encoded by its column's description."""
+    names = {str(name): name for name in X.columns}
+    absent = [column.name for column in columns if column.name not in names]
+    if absent:
+        raise SchemaError(f"column {quoted(absent[0])} is absent", field=absent[0])
+    return Table.from_columns({column.name: frame_cells(X[names[column.name]]) for column in columns}, columns)
+
+
+def _recode(source: Column, wanted: Column, cells: FloatArray) -> FloatArray:
+    if source.is_numeric != wanted.is_numeric:
+        if np.isnan(cells).all():  # nothing known, so nothing to misread
+            return cells
+        raise SchemaError(f"column {quoted(wanted.name)} is {wanted.kind}, not {source.kind}", field=wanted.name)
+    if source.is_numeric or source.levels == wanted.levels:
+        return cells
+    mapping = np.array([wanted.encode(label) for label in source.labels] + [UNSEEN])
+    known = ~np.isnan(cells)
+    recoded = cells.copy()
+    recoded[known] = mapping[cells[known].astype(np.int64)]  # UNSEEN is -1: the last entry
+    return recoded
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a data frame, by what it offers."""
+    return hasattr(X, "columns") and hasattr(X, "__getitem__")
+
+
+def frame_cells(values: Any) -> list[Scalar | None]:
+    """A data frame's column as plain values; ``None`` is missing."""
+    return [None if is_missing(value) else value for value in values.to_list()]
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for none: ``None``, NaN or pandas' own marks."""
+    # pandas' own mark is known by its name, so that pandas need not be there.
+    is_nan = isinstance(value, float | np.floating) and math.isnan(value)
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
