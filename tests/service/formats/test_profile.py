@@ -85,7 +85,7 @@ def test_the_best_threshold_of_iris():
 
 def test_relations_against_peers():
     rng = np.random.default_rng(0)
-    n = 500
+    n = 120
     codes, classes = rng.integers(0, 4, n), rng.integers(0, 3, n)
     x = classes + rng.normal(size=n)
     z = 3 * x + rng.normal(size=n)

@@ -61,7 +61,7 @@ def as_csv(rows, names):
     return "\n".join(lines).encode()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(_ROWS, st.permutations([*_CELLS]))
 def test_every_form_gives_the_same_cells(rows, order):
     """JSON objects, a matrix, CSV and NDJSON of the same rows, in any order of columns."""
@@ -212,7 +212,7 @@ def test_bad_csv():
     assert read_csv(b"\xef\xbb\xbfx,c\n").names == ["x", "c"]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.text('ab,;"\n\r é', max_size=4), min_size=2, max_size=2), min_size=1, max_size=5))
 def test_csv_text_is_read_as_python_does(rows):
     sink = io.StringIO()
