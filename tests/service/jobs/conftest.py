@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -91,6 +92,11 @@ class Jobs:
         request = {"diary": str(self._folder / f"diary-{self._count}"), "parts": parts, "blob": BLOB, **extra}
         with self._store.begin() as session:
             return jobs.insert_or_get(session, "default", "train", request, "ds_test")[0].id
+
+    def hold(self, value=1) -> tuple[dict, Path]:
+        """A part that works until the file, given with it, is touched."""
+        marker = self._folder / f"marker-{secrets.token_hex(8)}"
+        return {"do": "hold", "marker": str(marker), "value": value}, marker
 
     def get(self, job_id: str):
         with self._store.read() as session:

@@ -62,6 +62,14 @@ def _spin(arguments, progress):
     return {"value": arguments.get("value"), "pid": os.getpid()}
 
 
+def _hold(arguments, progress):
+    """Work until the marker's file is there."""
+    while not Path(arguments["marker"]).exists():
+        progress(0.5, "holding")
+        time.sleep(0.02)
+    return {"value": arguments["value"]}
+
+
 def _die(arguments, progress):
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -101,6 +109,7 @@ def _surprise(arguments, progress):
 _ACTIONS = {
     "echo": _echo,
     "spin": _spin,
+    "hold": _hold,
     "die": _die,
     "kill-worker": _kill_worker,
     "die-once": _die_once,

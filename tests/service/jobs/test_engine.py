@@ -97,8 +97,10 @@ def test_a_failing_part_stops_the_others(work, house):
 
 def test_a_part_whose_process_is_killed_once_is_run_again(work, house):
     house.worker()
-    job_id = work.submit({"fold-1": ECHO, "fit": spin(1.0, 7)})
+    part, marker = work.hold(7)
+    job_id = work.submit({"fold-1": ECHO, "fit": part})
     os.kill(work.wait_for_start(job_id, "fit"), signal.SIGKILL)
+    marker.touch()
     job = work.wait(job_id)
     assert (job.state, job.result) == ("succeeded", {"sum": 8})
     assert sorted(part for part, _ in work.diary(job_id)) == ["fit", "fit", "fold-1"]
