@@ -116,16 +116,10 @@ def _cross_validate(client: Rulewood, dataset: Json, write: Write) -> None:
             write(".")
     result = client.wait(job)["result"]["evaluation"]
     write("\n")
-    for name in ("accuracy", "auc", "log_loss"):
-        if name in result["metrics"]:
-            write(f"   {name:10} {_metric(result['metrics'][name])}\n")
-
-
-def _metric(metric: Any) -> str:
-    if not isinstance(metric, dict):
-        return f"{metric:.3f}"
-    low, high = metric["interval"]
-    return f"{metric['mean']:.3f}  (95 % interval {low:.3f} to {high:.3f})"
+    for name in ("accuracy", "balanced_accuracy", "log_loss"):
+        metric = result["metrics"][name]
+        interval = metric["corrected_interval"]
+        write(f"   {name:18} {metric['mean']:.3f}  (95 % interval {interval['low']:.3f} to {interval['high']:.3f})\n")
 
 
 def _train(client: Rulewood, dataset: Json, write: Write) -> int:

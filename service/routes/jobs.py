@@ -13,6 +13,7 @@ from starlette.responses import StreamingResponse
 
 from service import strict_json
 from service.deps import Cursor, PageSize, ServicesHere, Trainer
+from service.errors import Unavailable
 from service.http import make_router
 from service.openapi import content, created, errors
 from service.operations import jobs as operations
@@ -125,7 +126,10 @@ async def _events(store: Store, job_id: str, position: int) -> AsyncIterator[byt
     spoken = time.monotonic()
     yield b"retry: 1000\n\n"
     while True:
-        events, is_last = await run_in_threadpool(operations.events_after, store, job_id, position)
+        try:
+            events, is_last = await run_in_threadpool(operations.events_after, store, job_id, position)
+        except Unavailable:  # the stream outlives a restart of the database
+            events, is_last = [], False
         for event in events:
             position = event.position
             data = strict_json.encode({**event.data, "at": timestamp(event.created_at)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import threading
 import time
@@ -13,7 +14,8 @@ import httpx
 import uvicorn
 
 from service.app import create_app
-from service.settings import Settings
+from service.operations.ingesting import Ingester
+from service.settings import Limits, Settings
 from service.store.session import Store
 
 
@@ -26,6 +28,20 @@ class Unhandled(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.records.append(logging.Formatter().format(record))
+
+
+class KeptIngester(Ingester):
+    """The reading process of all services of a test run: starting one for each takes longer than the tests."""
+
+    def close(self) -> None:
+        """Leave it to the end of the run."""
+
+    def end(self) -> None:
+        super().close()
+
+
+_ingester = KeptIngester(Limits())
+atexit.register(_ingester.end)
 
 
 class Api(httpx.Client):
@@ -60,8 +76,11 @@ def running(settings: Settings) -> Iterator[Api]:
     """A service with these settings; fails at its end if it logged an unhandled exception."""
     unhandled = Unhandled()
     logging.getLogger("rulewood").addHandler(unhandled)
+    app: Any = create_app(settings)
+    if settings.limits == Limits():
+        app.services.ingester = _ingester
     config = uvicorn.Config(
-        create_app(settings), port=0, log_config=None, access_log=False, lifespan="on", ws="none", server_header=False
+        app, port=0, log_config=None, access_log=False, lifespan="on", ws="none", server_header=False
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

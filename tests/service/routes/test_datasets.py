@@ -323,7 +323,7 @@ def test_limits_of_the_upload_are_told(tmp_path, migrated_sqlite) -> None:
     limits = Limits(upload_bytes=2000, columns=3, levels=3, rows=50, name_length=10)
     with running(Settings(data=tmp_path, limits=limits)) as api:
         assert problem(api.upload("x,y\n" + "1,a\n" * 1000), 413)["errors"][0]["allowed"] == 2000
-        assert problem(api.upload("a,b,c,d\n1,2,3,4\n"), 422)["errors"][0]["allowed"] == 3
+        assert problem(api.upload("a,b,c,d\n1,2,3,4\n"), 413)["errors"][0]["allowed"] == 3
         refused = api.upload("x,y\n" + "1,a\n" * 60)
         assert refused.status_code in (413, 422)
         assert "50" in refused.text

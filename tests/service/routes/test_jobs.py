@@ -1,0 +1,237 @@
+"""Jobs over HTTP: submission, idempotency, listing, events, cancellation, retry, deletion."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from service.client import Rulewood
+from service.store import jobs
+from service.store.session import Store
+from tests.service.running import Api, problem
+from tests.service.working import do_job
+from tests.shared import table_path
+
+
+@pytest.fixture
+def dataset(api: Api) -> str:
+    return uploaded(api)
+
+
+@pytest.fixture(scope="module")
+def shared_dataset(shared_api: Api) -> str:
+    return uploaded(shared_api)
+
+
+def uploaded(api: Api) -> str:
+    made: str = api.upload(table_path("iris.csv").read_bytes(), name="iris").json()["id"]
+    return made
+
+
+def request(dataset: str, **changes: Any) -> dict[str, Any]:
+    plain = {
+        "kind": "train",
+        "dataset": dataset,
+        "target": "class",
+        "learner": "decision-tree-classifier",
+        "model": {"name": "iris"},
+    }
+    return {name: value for name, value in {**plain, **changes}.items() if value is not None}
+
+
+def test_a_job_is_kept_and_shown_with_every_default(api: Api, dataset: str) -> None:
+    answer = api.post("/api/v1/jobs", json=request(dataset, seed=3))
+    assert answer.status_code == 202
+    job = answer.json()
+    assert answer.headers["location"] == f"/api/v1/jobs/{job['id']}"
+    assert (job["state"], job["progress"], job["parts"], job["result"]) == ("queued", 0.0, [], None)
+    assert job["request"]["seed"] == 3
+    assert job["request"]["evaluation"]["method"] == "none"
+    assert job["request"]["features"] == ["sepallength", "sepalwidth", "petallength", "petalwidth"]
+    assert api.get(answer.headers["location"]).json() == job
+
+
+def test_parts_show_as_they_come_and_the_result_at_the_end(api: Api, dataset: str) -> None:
+    cross = request(dataset, kind="cross-validate", model=None, evaluation={"method": "k-fold", "folds": 3})
+    job = api.post("/api/v1/jobs", json=cross).json()["id"]
+    do_job(api, job, parts=2)
+    half = api.get(f"/api/v1/jobs/{job}").json()
+    assert half["state"] == "running"
+    assert [part["part"] for part in half["parts"]] == ["fold-1", "fold-2"]
+    do_job(api, job)
+    done = api.get(f"/api/v1/jobs/{job}").json()
+    assert done["state"] == "succeeded"
+    assert done["result"]["evaluation"]["metrics"]["accuracy"]["mean"] > 0.9
+    assert done["started_at"] <= done["finished_at"]
+
+
+def test_the_same_key_finds_the_same_job(api: Api, dataset: str) -> None:
+    headers = {"Idempotency-Key": "key-1"}
+    first = api.post("/api/v1/jobs", json=request(dataset), headers=headers)
+    again = api.post("/api/v1/jobs", json=request(dataset), headers=headers)
+    assert first.json() == again.json()
+    refused = problem(api.post("/api/v1/jobs", json=request(dataset, seed=5), headers=headers), 409)
+    assert refused["errors"][0]["parameter"] == "Idempotency-Key"
+    assert len(api.get("/api/v1/jobs").json()["items"]) == 1
+    unlike = api.post("/api/v1/jobs", json=request(dataset), headers={"Idempotency-Key": "key-2"})
+    assert unlike.json()["id"] != first.json()["id"]
+
+
+def test_many_submissions_at_once_with_one_key_make_one_job(api: Api, dataset: str) -> None:
+    found: list[str] = []
+
+    def submit() -> None:
+        with Rulewood(api.address) as client:
+            found.append(client.submit(request(dataset), idempotency_key="at-once")["id"])
+
+    threads = [threading.Thread(target=submit) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8
+    assert len(set(found)) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "parameter"),
+    [
+        ({"target": "nowhere"}, "target"),
+        ({"target": "petalwidth"}, "target"),
+        ({"learner": "no-such"}, "learner"),
+        ({"learner": "decision-tree-regressor"}, "target"),
+        ({"parameters": {"depth": 3}}, "parameters.depth"),
+        ({"parameters": {"max_depth": -1}}, "parameters.max_depth"),
+        ({"parameters": {"max_depth": "3"}}, "parameters.max_depth"),
+        ({"parameters": {"criterion": "nonsense"}}, "parameters.criterion"),
+        ({"features": ["class"]}, "features"),
+        ({"features": []}, "features"),
+        ({"features": ["petalwidth", "petalwidth"]}, "features"),
+        ({"features": ["petalwidth"], "excluded": ["petallength"]}, "features"),
+        ({"weights": "class"}, "weights"),
+        ({"seed": -1}, "seed"),
+        ({"seed": 2**53}, "seed"),
+        ({"evaluation": {"method": "k-fold", "folds": 151}}, "evaluation.folds"),
+        ({"evaluation": {"method": "k-fold", "folds": 1}}, "evaluation.folds"),
+        ({"evaluation": {"method": "hold-out", "fraction": 0}}, "evaluation.fraction"),
+        ({"evaluation": {"method": "bootstrap"}}, "evaluation.method"),
+        ({"model": {"name": "a b"}}, "model.name"),
+        ({"model": {"name": "../x"}}, "model.name"),
+        ({"kind": "cross-validate"}, "model"),
+        ({"kind": "select"}, "kind"),
+        ({"surprise": 1}, "surprise"),
+    ],
+)
+def test_a_request_that_cannot_be_done_names_its_parameter(
+    shared_api: Api, shared_dataset: str, changes: dict[str, Any], parameter: str
+) -> None:
+    before = shared_api.counts()
+    refused = problem(shared_api.post("/api/v1/jobs", json=request(shared_dataset, **changes)), 422)
+    assert parameter in [fault.get("parameter") for fault in refused["errors"]], refused
+    assert shared_api.counts() == before
+
+
+def test_a_dataset_that_is_not_there_is_named(shared_api: Api) -> None:
+    refused = problem(shared_api.post("/api/v1/jobs", json=request("ds_none")), 422)
+    assert [fault["parameter"] for fault in refused["errors"]] == ["dataset"]
+
+
+def test_everything_wrong_is_told_at_once(shared_api: Api, shared_dataset: str) -> None:
+    body = request(shared_dataset, target="nowhere", parameters={"max_depth": -1, "depth": 1})
+    refused = problem(shared_api.post("/api/v1/jobs", json=body), 422)
+    named = {fault["parameter"] for fault in refused["errors"]}
+    assert {"target", "parameters.max_depth", "parameters.depth"} <= named
+    assert refused["errors_total"] >= 3
+
+
+@pytest.mark.parametrize("key", ["", "k" * 201, "\x07"])
+def test_a_key_that_is_none_is_refused(shared_api: Api, shared_dataset: str, key: str) -> None:
+    answer = shared_api.post("/api/v1/jobs", json=request(shared_dataset), headers={"Idempotency-Key": key})
+    assert answer.status_code in (400, 422)
+
+
+def test_lists_filter_by_state_and_kind(api: Api, dataset: str) -> None:
+    made = [api.post("/api/v1/jobs", json=request(dataset, seed=seed)).json()["id"] for seed in range(3)]
+    api.post(f"/api/v1/jobs/{made[0]}/cancel")
+    listed = api.get("/api/v1/jobs", params={"state": "queued", "kind": "train"}).json()["items"]
+    assert [job["id"] for job in listed] == [made[2], made[1]]
+    assert api.get("/api/v1/jobs", params={"kind": "cross-validate"}).json()["items"] == []
+    problem(api.get("/api/v1/jobs", params={"state": "sleeping"}), 422)
+
+
+def test_cancel_retry_and_delete(api: Api, dataset: str) -> None:
+    job = api.post("/api/v1/jobs", json=request(dataset)).json()["id"]
+    problem(api.post(f"/api/v1/jobs/{job}/retry"), 409)
+    problem(api.delete(f"/api/v1/jobs/{job}"), 409)
+    cancelled = api.post(f"/api/v1/jobs/{job}/cancel")
+    assert (cancelled.status_code, cancelled.json()["state"]) == (202, "cancelled")
+    assert api.post(f"/api/v1/jobs/{job}/cancel").json()["state"] == "cancelled"
+    again = api.post(f"/api/v1/jobs/{job}/retry")
+    assert again.status_code == 202
+    assert again.json()["retry_of"] == job
+    assert again.json()["state"] == "queued"
+    assert again.json()["request"] == cancelled.json()["request"]
+    assert api.delete(f"/api/v1/jobs/{job}").status_code == 204
+    problem(api.get(f"/api/v1/jobs/{job}"), 404)
+    for method, path in [("POST", "cancel"), ("POST", "retry"), ("GET", "events")]:
+        problem(api.request(method, f"/api/v1/jobs/{job}/{path}"), 404)
+
+
+def test_a_running_job_is_marked_for_its_worker(api: Api, dataset: str) -> None:
+    job = api.post("/api/v1/jobs", json=request(dataset)).json()["id"]
+    store = Store(api.settings.store_url)
+    with store.begin() as session:
+        jobs.set_state(session, job, "running", worker="w")
+    assert api.post(f"/api/v1/jobs/{job}/cancel").json()["state"] == "running"
+    with store.read() as session:
+        assert jobs.cancel_requested_ids(session) == [job]
+    store.dispose()
+
+
+def test_events_come_as_they_happen_and_end_with_the_job(api: Api, dataset: str) -> None:
+    job = api.post("/api/v1/jobs", json=request(dataset)).json()["id"]
+    events: list[dict[str, Any]] = []
+
+    def follow() -> None:
+        with Rulewood(api.address) as client:
+            events.extend(client.events(job))
+
+    follower = threading.Thread(target=follow)
+    follower.start()
+    while not events and follower.is_alive():
+        time.sleep(0.02)
+    do_job(api, job)
+    follower.join(timeout=30)
+    assert not follower.is_alive()
+    assert [event["id"] for event in events] == list(range(1, len(events) + 1))
+    states = [event["data"]["state"] for event in events if event["event"] == "state"]
+    assert states == ["queued", "running", "succeeded"]
+    assert {"part": "fit"}.items() <= next(e for e in events if e["event"] == "part")["data"].items()
+
+
+def test_a_stream_goes_on_after_the_event_last_seen(api: Api, dataset: str) -> None:
+    job = api.post("/api/v1/jobs", json=request(dataset)).json()["id"]
+    do_job(api, job)
+    with Rulewood(api.address) as client:
+        everything = list(client.events(job))
+        assert list(client.events(job, after=2)) == everything[2:]
+        assert list(client.events(job, after=10**9)) == []
+    raw = api.get(f"/api/v1/jobs/{job}/events", headers={"Last-Event-ID": "1"})
+    assert raw.headers["content-type"].startswith("text/event-stream")
+    assert raw.text.startswith("retry:")
+    problem(api.get(f"/api/v1/jobs/{job}/events", headers={"Last-Event-ID": "x"}), 422)
+
+
+def test_a_failed_job_is_shown_with_its_reason(api: Api, dataset: str) -> None:
+    job = api.post("/api/v1/jobs", json=request(dataset)).json()["id"]
+    store = Store(api.settings.store_url)
+    with store.begin() as session:
+        jobs.set_state(session, job, "failed", error={"type": "data", "detail": "column x is empty"})
+    store.dispose()
+    shown = api.get(f"/api/v1/jobs/{job}")
+    assert shown.json()["error"]["detail"] == "column x is empty"
+    json.loads(shown.text, parse_constant=pytest.fail)
