@@ -48,9 +48,7 @@ def grow_best_first(growth: Growth, max_leaves: int, progress: Progress) -> None
         progress(leaves / max_leaves, f"{leaves} leaves")
 
 
-def _consider(
-    growth: Growth, node: int, active: BoolArray, waiting: list[tuple[float, int, _Candidate]]
-) -> None:
+def _consider(growth: Growth, node: int, active: BoolArray, waiting: list[tuple[float, int, _Candidate]]) -> None:
     """Describe a node, and queue it if it has a test."""
     state = (growth.problem, growth.rules)
     if not open_node(*state, growth.grown, node):
@@ -84,7 +82,7 @@ def _split(growth: Growth, candidate: _Candidate) -> None:
         found = growth.work.columns[candidate.column]
         found.place = candidate.place
         found.gain = candidate.gain
-        branches, missing = divide(
+        made = divide(
             growth.problem,
             growth.rules,
             growth.work,
@@ -93,8 +91,8 @@ def _split(growth: Growth, candidate: _Candidate) -> None:
             candidate.node,
             candidate.column,
         )
-        if branches >= 0:
+        if made[0] >= 0:
             break
         growth.make_space()
     active = candidate.active
-    move_columns(growth.problem, growth.work, active, start, end, branches, missing, 0, len(active))
+    move_columns(growth.problem, growth.work, active, start, end, made, 0, len(active))

@@ -57,5 +57,3 @@ def settle_thresholds(nodes: Nodes, table: Table, weights: FloatArray, rule: str
             cells = table.values[weights > 0, index]
             values = np.sort(cells[~np.isnan(cells)])
             nodes.threshold[tests] = values[np.searchsorted(values, nodes.threshold[tests], side="right") - 1]
-
-

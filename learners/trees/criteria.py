@@ -39,7 +39,7 @@ def impurity_sum(stats: FloatArray, criterion: int) -> float:
     if criterion == VARIANCE:
         if stats[0] <= 0.0:
             return 0.0
-        return max(stats[2] - stats[1] * stats[1] / stats[0], 0.0)
+        return float(max(stats[2] - stats[1] * stats[1] / stats[0], 0.0))
     total = 0.0
     inner = 0.0
     for k in range(stats.shape[0]):
@@ -56,7 +56,7 @@ def impurity_sum(stats: FloatArray, criterion: int) -> float:
 def total_weight(stats: FloatArray, criterion: int) -> float:
     """The weight of the rows that ``stats`` (see :func:`impurity_sum`) sums up."""
     if criterion == VARIANCE:
-        return stats[0]
+        return float(stats[0])
     total = 0.0
     for k in range(stats.shape[0]):
         total += stats[k]
@@ -114,7 +114,8 @@ def gain_ratio(branches: Sequence[ArrayLike]) -> float:
 
 
 def _pooled(branches: Sequence[ArrayLike]) -> FloatArray:
-    return np.sum([np.asarray(branch, dtype=np.float64) for branch in branches], axis=0, dtype=np.float64)
+    pooled: FloatArray = np.sum([np.asarray(branch, dtype=np.float64) for branch in branches], axis=0)
+    return pooled
 
 
 def _mean(stats: FloatArray, criterion: int) -> float:

@@ -133,7 +133,7 @@ class TreeEstimator(FittedTree):
         decrease = self.tree_.weight[inner] * self.tree_.gain[inner]
         sums = np.bincount(self.tree_.feature[inner], weights=decrease, minlength=self.n_features_in_)
         total = sums.sum()
-        return sums / total if total > 0 else sums
+        return np.asarray(sums / total if total > 0 else sums, dtype=np.float64)
 
     @property
     def n_leaves_(self) -> int:

@@ -18,7 +18,10 @@ from learners.trees.missing import branch_shares, known_end, known_stats
 from learners.trees.nodes import LEAF, LEVELS, THRESHOLD
 from learners.trees.partition import move_column, number_children
 from learners.trees.problem import (
+    CENTRED,
     DONE,
+    KNOWN,
+    MASS,
     MULTIWAY,
     N_LEVELS,
     N_NODES,
@@ -30,11 +33,9 @@ from learners.trees.problem import (
     NEEDS_SPACE,
     ONE_VS_REST,
     PAUSED,
+    SUBSET,
     TIE,
     TOP,
-    CENTRED,
-    KNOWN,
-    MASS,
     WEIGHT,
     Grown,
     Problem,
@@ -52,13 +53,12 @@ from learners.trees.splitters.levels import (
 from learners.trees.splitters.midpoint import midpoint
 from learners.trees.splitters.threshold import (
     count_thresholds,
-    differ,
     scan_binary_counts,
     scan_class_counts,
     scan_class_weights,
     scan_moments,
 )
-from learners.types import BoolArray, FloatArray, IntArray
+from learners.types import BoolArray, IntArray
 
 #: C4.5's slack when it asks whether a gain reaches the average gain.
 _AVERAGE_SLACK = 1e-3
@@ -180,9 +180,9 @@ def evaluate_columns(
         else:
             mass = known_stats(problem, rules, keys, start, stop, stats)
         if problem.columns[column].n_levels > 0:
-            place, gain, ratio = evaluate_levels(problem, rules, work, column, start, stop, stats, mass, weight)
+            place, gain, ratio = evaluate_levels(problem, rules, work, column, start, stop, mass, weight)
         else:
-            place, gain, ratio = evaluate_threshold(problem, rules, work, column, start, stop, stats, mass, weight)
+            place, gain, ratio = evaluate_threshold(problem, rules, work, column, start, stop, mass, weight)
         if place < 0 or gain < rules.min_gain:
             continue
         work.columns[column].place = place
@@ -192,29 +192,21 @@ def evaluate_columns(
 
 @inner_kernel
 def evaluate_threshold(
-    problem: Problem,
-    rules: Rules,
-    work: Work,
-    column: int,
-    start: int,
-    stop: int,
-    stats: FloatArray,
-    mass: float,
-    weight: float,
+    problem: Problem, rules: Rules, work: Work, column: int, start: int, stop: int, mass: float, weight: float
 ) -> tuple[int, float, float]:
     """The best threshold of one column: (place or -1, gain, gain ratio)."""
     keys = problem.keys[column]
+    stats = work.sums[KNOWN]
     least = threshold_least(rules, mass)
+    rows = math.ceil(least)
     if rules.unit and rules.binary:
-        place, gain_sum = scan_binary_counts(keys, start, stop, problem.layout, int(stats[1]), int(math.ceil(least)))
+        place, gain_sum = scan_binary_counts(keys, start, stop, problem.layout, np.int64(stats[1]), rows)
     elif rules.binary or rules.criterion == VARIANCE:
-        total = total_weight(stats, rules.criterion)
-        squares = stats[2] if rules.criterion == VARIANCE else stats[1]
-        place, gain_sum = scan_moments(problem, rules, keys, start, stop, total, stats[1], squares, mass, least)
+        place, gain_sum = scan_moments(problem, rules, work, keys, start, stop, mass, least)
     elif rules.unit:
-        place, gain_sum = scan_class_counts(problem, rules, work, keys, start, stop, stats, int(math.ceil(least)))
+        place, gain_sum = scan_class_counts(problem, rules, work, keys, start, stop, rows)
     else:
-        place, gain_sum = scan_class_weights(problem, rules, work, keys, start, stop, stats, mass, least)
+        place, gain_sum = scan_class_weights(problem, rules, work, keys, start, stop, mass, least)
     if place < 0:
         return -1, 0.0, 0.0
     gain = gain_sum / weight
@@ -244,17 +236,10 @@ def ratio_of(gain: float, weight: float, parts: float) -> float:
 
 @inner_kernel
 def evaluate_levels(
-    problem: Problem,
-    rules: Rules,
-    work: Work,
-    column: int,
-    start: int,
-    stop: int,
-    stats: FloatArray,
-    mass: float,
-    weight: float,
+    problem: Problem, rules: Rules, work: Work, column: int, start: int, stop: int, mass: float, weight: float
 ) -> tuple[int, float, float]:
     """The best test on the levels of one column: (place or -1, gain, gain ratio)."""
+    stats = work.sums[KNOWN]
     groups = group_levels(problem, rules, work, problem.keys[column], start, stop, column)
     if rules.nominal == MULTIWAY:
         place, gain_sum = multiway_gain(rules, work, groups, stats, rules.min_leaf)
@@ -343,7 +328,7 @@ def mark_branches(problem: Problem, rules: Rules, work: Work, grown: Grown, node
             work.branch[(keys[i] >> layout.label_bits) & id_mask] = 0 if i <= place else 1
         return 2, 0
     groups = group_levels(problem, rules, work, keys, start, stop, column)
-    if rules.nominal != MULTIWAY and rules.nominal != ONE_VS_REST:
+    if rules.nominal == SUBSET:
         stats = work.sums[KNOWN]
         known_stats(problem, rules, keys, start, stop, stats)
         order_groups(rules, work, groups, stats)
@@ -356,14 +341,14 @@ def mark_branches(problem: Problem, rules: Rules, work: Work, grown: Grown, node
 
 @inner_kernel
 def has_room(
-    problem: Problem, grown: Grown, counters: IntArray, nodes: int, levels: int, place: int, total: int
+    problem: Problem, grown: Grown, counters: IntArray, nodes: int, levels: int, place: int, total: int | np.int64
 ) -> bool:
     """Whether a split fits; if not, the counters tell what is needed."""
     counters[NEED_NODES] = counters[N_NODES] + nodes
     counters[NEED_LEVELS] = counters[N_LEVELS] + levels
     counters[NEED_STACK] = counters[N_STACK] + nodes
     counters[NEED_ROOM] = place + total
-    return (
+    return bool(
         counters[NEED_NODES] <= grown.nodes.shape[0]
         and counters[NEED_LEVELS] <= grown.levels.shape[0]
         and counters[NEED_STACK] <= grown.stack.shape[0]
@@ -446,7 +431,7 @@ def prepare_split(
     count = grown.nodes[node].count
     branches, groups = mark_branches(problem, rules, work, grown, node, column)
     missing = branch_shares(problem, rules, work, start, start + count, branches)
-    total = 0
+    total = np.int64(0)
     for b in range(branches):
         total += work.branches[b].count
     place = start if total <= count or start + count == counters[TOP] else counters[TOP]
@@ -502,9 +487,8 @@ def grow(problem: Problem, rules: Rules, work: Work, grown: Grown, counters: Int
         branches, missing = prepare_split(problem, rules, work, grown, counters, node, column)
         if branches < 0:
             return NEEDS_SPACE
-        place = work.branches[0].first
         for other in range(columns):
             if active[other]:
-                move_column(problem, work, work.keys, work.cursor, other, start, end, place, branches, missing)
+                move_column(problem, work, other, start, end, branches, missing)
         push_children(grown, counters, node, slot)
     return DONE

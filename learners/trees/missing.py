@@ -14,7 +14,7 @@ import numpy as np
 from learners._accel import inner_kernel
 from learners.trees.criteria import VARIANCE
 from learners.trees.presort import KeyLayout
-from learners.trees.problem import MASS, WEIGHT, CENTRED, Problem, Rules, Work
+from learners.trees.problem import CENTRED, MASS, WEIGHT, Problem, Rules, Work
 from learners.types import FloatArray, IntArray
 
 

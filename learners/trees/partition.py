@@ -12,7 +12,7 @@ import numpy as np
 
 from learners._accel import inner_kernel
 from learners.trees.problem import MASS, WEIGHT, Problem, Rules, Work
-from learners.types import IntArray
+from learners.types import FloatArray, IntArray
 
 
 @inner_kernel
@@ -38,8 +38,8 @@ def number_children(
         work.new_id[work.absent[q]] = -1 - q
     move_rows(problem, work, start, end, place, branches)
     if not rules.unit:
-        move_numbers(problem, WEIGHT, work, start, end, place, branches)
-        move_numbers(problem, MASS, work, start, end, place, branches)
+        move_numbers(problem.numbers[WEIGHT], work, start, end, place, branches)
+        move_numbers(problem.numbers[MASS], work, start, end, place, branches)
 
 
 @inner_kernel
@@ -59,9 +59,8 @@ def move_rows(problem: Problem, work: Work, start: int, end: int, place: int, br
 
 
 @inner_kernel
-def move_numbers(problem: Problem, kind: int, work: Work, start: int, end: int, place: int, branches: int) -> None:
+def move_numbers(numbers: FloatArray, work: Work, start: int, end: int, place: int, branches: int) -> None:
     """Move weights to the new ids; a row with a missing value is divided by the branches' shares."""
-    numbers = problem.numbers[kind]
     for one in range(start, end):
         new = work.new_id[one]
         if new >= 0:
@@ -76,19 +75,11 @@ def move_numbers(problem: Problem, kind: int, work: Work, start: int, end: int, 
 
 
 @inner_kernel
-def move_column(
-    problem: Problem,
-    work: Work,
-    spare: IntArray,
-    cursor: IntArray,
-    column: int,
-    start: int,
-    end: int,
-    place: int,
-    branches: int,
-    missing: int,
-) -> None:
-    """Move one column's keys; ``spare`` and ``cursor`` are scratch of the calling thread."""
+def move_column(problem: Problem, work: Work, column: int, start: int, end: int, branches: int, missing: int) -> None:
+    """Move one column's keys; ``work.keys`` and ``work.cursor`` are scratch of the calling thread."""
+    spare = work.keys
+    cursor = work.cursor
+    place = work.branches[0].first
     keys = problem.keys[column]
     if branches == 2 and missing == 0 and place == start:
         halve_column(problem, work, spare, keys, start, end)
@@ -125,8 +116,8 @@ def halve_column(problem: Problem, work: Work, spare: IntArray, keys: IntArray, 
     shift = problem.layout.label_bits
     id_mask = (np.int64(1) << (problem.layout.rank_shift - shift)) - 1
     middle = work.branches[1].first
-    left = start
-    right = 0
+    left = np.int64(start)
+    right = np.int64(0)
     for i in range(start, end):
         key = keys[i]
         old = (key >> shift) & id_mask

@@ -14,6 +14,7 @@ stable, and exact for denormals and huge values.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -51,8 +52,17 @@ class KeyLayout(NamedTuple):
         return cls(label_bits, 63 - rank_bits, (1 << rank_bits) - 1)
 
 
+class SortRoom(NamedTuple):
+    """What sorting one column of n rows works in; four arrays of shape (n,)."""
+
+    bits: NDArray[np.uint64]
+    order: Int32Array
+    spare_bits: NDArray[np.uint64]
+    spare_order: Int32Array
+
+
 @inner_kernel
-def order_bits(bits: int) -> int:
+def order_bits(bits: np.uint64) -> np.uint64:
     """Unsigned integers in the order of the doubles that have these bits."""
     if bits & _SIGN:
         return ~bits
@@ -61,7 +71,11 @@ def order_bits(bits: int) -> int:
 
 @inner_kernel
 def radix_sort(
-    bits: NDArray[np.uint64], order: Int32Array, spare_bits: NDArray[np.uint64], spare_order: Int32Array, count: int
+    bits: NDArray[np.uint64],
+    order: Int32Array,
+    spare_bits: NDArray[np.uint64],
+    spare_order: Int32Array,
+    count: int | np.int64,
 ) -> None:
     """Sort the first ``count`` entries of ``bits`` stably, ``order`` along with them."""
     histogram = np.zeros((_PASSES, _BUCKETS), dtype=np.int64)
@@ -99,10 +113,7 @@ def radix_sort(
 @kernel
 def sort_column(
     cells: FloatArray,
-    bits: NDArray[np.uint64],
-    order: Int32Array,
-    spare_bits: NDArray[np.uint64],
-    spare_order: Int32Array,
+    room: SortRoom,
     labels: Int32Array,
     layout: KeyLayout,
     keys: IntArray,
@@ -112,15 +123,16 @@ def sort_column(
 
     Args:
         cells: the column's values, shape (n,), -0.0 already made 0.0.
-        bits: the same memory as unsigned integers; overwritten.
+        room: its ``bits`` are the cells' own memory, and are overwritten.
         unseen_is_missing: whether a negative cell is the code of an unseen level.
     """
+    bits, order, spare_bits, spare_order = room
     n = cells.shape[0]
-    known = 0
+    known = np.int64(0)
     absent = n
     for i in range(n):
         value = cells[i]
-        if value != value or (unseen_is_missing and value < 0.0):
+        if math.isnan(value) or (unseen_is_missing and value < 0.0):
             absent -= 1
             order[absent] = i
         else:

@@ -10,7 +10,7 @@ import numpy as np
 
 from learners.table import Kind, Table
 from learners.trees.criteria import CRITERIA, ENTROPY, GINI, VARIANCE
-from learners.trees.presort import KeyLayout, sort_column
+from learners.trees.presort import KeyLayout, SortRoom, sort_column
 from learners.trees.problem import COLUMN_INFO, MASS, NOMINAL, WEIGHT, Problem, Rules, records
 from learners.types import FloatArray, Int32Array, IntArray
 
@@ -164,14 +164,11 @@ def _sort_columns(
 
     def sort_some(first: int) -> list[int]:
         numbers = np.empty(n)
-        bits, spare_bits = numbers.view(np.uint64), np.empty(n, np.uint64)
-        order, spare_order = np.empty(n, np.int32), np.empty(n, np.int32)
+        room = SortRoom(numbers.view(np.uint64), np.empty(n, np.int32), np.empty(n, np.uint64), np.empty(n, np.int32))
         distinct = []
         for column in range(first, len(cells), threads):
             np.add(cells[column] if all_rows else cells[column, rows], 0.0, out=numbers)  # -0.0 becomes 0.0
-            distinct.append(
-                sort_column(numbers, bits, order, spare_bits, spare_order, labels, layout, keys[column], coded[column])
-            )
+            distinct.append(sort_column(numbers, room, labels, layout, keys[column], coded[column]))
         return distinct
 
     shares = run_threads(sort_some, threads)

@@ -47,14 +47,11 @@ def move_columns(
     active: BoolArray,
     start: int,
     end: int,
-    branches: int,
-    missing: int,
+    made: tuple[int, int],
     first: int,
     last: int,
 ) -> None:
-    """Move the keys of the active columns ``first .. last`` to the children."""
+    """Move the keys of the active columns ``first .. last``; ``made`` is what :func:`divide` returned."""
     for column in range(first, last):
         if active[column]:
-            move_column(
-                problem, work, work.keys, work.cursor, column, start, end, work.branches[0].first, branches, missing
-            )
+            move_column(problem, work, column, start, end, made[0], made[1])

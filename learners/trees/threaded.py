@@ -33,7 +33,7 @@ class _Subtree:
     active: BoolArray
 
 
-class _Stopped(Exception):  # noqa: N818 - ends a thread whose result nobody wants any more
+class _Stopped(Exception):
     """The growing of another part failed or was cancelled."""
 
 
@@ -110,10 +110,8 @@ class _Team:
         found = growth.work.columns[column].copy()
         while True:
             growth.work.columns[column] = found
-            branches, missing = divide(
-                growth.problem, growth.rules, growth.work, growth.grown, growth.counters, node, column
-            )
-            if branches >= 0:
+            made = divide(growth.problem, growth.rules, growth.work, growth.grown, growth.counters, node, column)
+            if made[0] >= 0:
                 break
             growth.make_space()
             self.works = self._new_works()
@@ -121,7 +119,7 @@ class _Team:
         end = start + int(growth.grown.nodes[node]["count"])
 
         def move(work: Work, first: int, last: int) -> None:
-            move_columns(growth.problem, work, active, start, end, branches, missing, first, last)
+            move_columns(growth.problem, work, active, start, end, made, first, last)
 
         self._share_columns(move)
         return True

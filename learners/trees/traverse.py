@@ -9,6 +9,7 @@ reaches, added up from the heaviest to the lightest, then by leaf id.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -106,7 +107,7 @@ def pack(nodes: Nodes, columns: Sequence[Column], *, regression: bool) -> Packed
 def branch_of(links: Int32Array, splits: FloatArray, levels: Int32Array, node: int, value: float) -> int:
     """The branch of an inner node that a value takes, or ``MISSING_VALUE`` or ``UNSEEN_LEVEL``."""
     test = links[node, TEST]
-    if value != value:
+    if math.isnan(value):
         return links[node, MISSING_BRANCH] if links[node, MISSING_BRANCH] >= 0 else MISSING_VALUE
     if test == THRESHOLD:
         return 0 if value <= splits[node, SPLIT] else 1
@@ -124,7 +125,7 @@ def branch_of(links: Int32Array, splits: FloatArray, levels: Int32Array, node: i
         else:
             high = middle
     if low < end and levels[low, CODE] == value:
-        return levels[low, BRANCH]
+        return int(levels[low, BRANCH])
     other = links[node, OTHER_BRANCH]
     return other if other >= 0 else UNSEEN_LEVEL
 
@@ -179,8 +180,8 @@ def collect_leaves(
 def comes_first(nodes: Int32Array, weights: FloatArray, one: int, other: int) -> bool:
     """Whether entry ``one`` is heavier than ``other``, or as heavy with the lower id."""
     if weights[one] != weights[other]:
-        return weights[one] > weights[other]
-    return nodes[one] < nodes[other]
+        return bool(weights[one] > weights[other])
+    return bool(nodes[one] < nodes[other])
 
 
 @kernel

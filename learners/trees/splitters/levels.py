@@ -109,27 +109,35 @@ def best_one(rules: Rules, work: Work, groups: int, stats: FloatArray, mass: flo
 
 
 @inner_kernel
-def principal_direction(rules: Rules, work: Work, groups: int, stats: FloatArray) -> None:
-    """Fill ``direction`` with the first principal component of the levels' class distributions.
-
-    Power iteration on the weighted covariance, which is never formed: a step costs groups times
-    classes. It starts from the level that is farthest from the mean, so it is deterministic.
-    """
-    classes = stats.shape[0]
+def farthest_direction(rules: Rules, work: Work, groups: int, stats: FloatArray) -> None:
+    """Fill ``direction`` with the way from the mean to the level that is farthest from it, by weight."""
     total = total_weight(stats, rules.criterion)
     direction = work.sums[DIRECTION]
-    right = work.sums[RIGHT]
     farthest = -1.0
     for g in range(groups):
         weight = total_weight(work.group_stats[g], rules.criterion)
         distance = 0.0
-        for k in range(classes):
+        for k in range(stats.shape[0]):
             gap = work.group_stats[g, k] / weight - stats[k] / total
             distance += weight * gap * gap
         if distance > farthest * (1.0 + TIE):
             farthest = distance
-            for k in range(classes):
+            for k in range(stats.shape[0]):
                 direction[k] = work.group_stats[g, k] / weight - stats[k] / total
+
+
+@inner_kernel
+def principal_direction(rules: Rules, work: Work, groups: int, stats: FloatArray) -> None:
+    """Fill ``direction`` with the first principal component of the levels' class distributions.
+
+    Power iteration on the weighted covariance, which is never formed: a step costs groups times
+    classes. Its start is fixed, so it is deterministic.
+    """
+    farthest_direction(rules, work, groups, stats)
+    classes = stats.shape[0]
+    total = total_weight(stats, rules.criterion)
+    direction = work.sums[DIRECTION]
+    right = work.sums[RIGHT]
     for _ in range(_POWER_STEPS):
         for k in range(classes):
             right[k] = 0.0

@@ -24,14 +24,14 @@ import numpy as np
 from learners._accel import inner_kernel
 from learners.trees.criteria import GINI, VARIANCE, impurity_sum
 from learners.trees.presort import KeyLayout
-from learners.trees.problem import CENTRED, LEFT, MASS, RIGHT, TIE, WEIGHT, Problem, Rules, Work
-from learners.types import FloatArray, IntArray
+from learners.trees.problem import CENTRED, KNOWN, LEFT, MASS, RIGHT, TIE, WEIGHT, Problem, Rules, Work
+from learners.types import IntArray
 
 
 @inner_kernel
 def differ(keys: IntArray, i: int, layout: KeyLayout) -> bool:
     """Whether entries i and i + 1 have different values."""
-    return (keys[i] >> layout.rank_shift) != (keys[i + 1] >> layout.rank_shift)
+    return bool((keys[i] >> layout.rank_shift) != (keys[i + 1] >> layout.rank_shift))
 
 
 @inner_kernel
@@ -59,7 +59,7 @@ def class_changes(keys: IntArray, i: int, lo: int, hi: int, layout: KeyLayout) -
 
 @inner_kernel
 def scan_binary_counts(
-    keys: IntArray, lo: int, hi: int, layout: KeyLayout, positives: int, least: int
+    keys: IntArray, lo: int, hi: int, layout: KeyLayout, positives: int | np.int64, least: int
 ) -> tuple[int, float]:
     """Gini of two classes, every weight 1: whole numbers throughout. ``positives`` rows have label 1."""
     rows = hi - lo
@@ -75,36 +75,32 @@ def scan_binary_counts(
         left = i - lo + 1
         square = float(moment) * float(moment)
         product = float(left * (rows - left))
-        if square > limit * product and left >= least and differ(keys, i, layout):
-            if least > 1 or class_changes(keys, i, lo, hi, layout):
-                place = i
-                best = square / (product * scale)
-                limit = (best + tie) * scale
+        if (
+            square > limit * product
+            and left >= least
+            and differ(keys, i, layout)
+            and (least > 1 or class_changes(keys, i, lo, hi, layout))
+        ):
+            place = i
+            best = square / (product * scale)
+            limit = (best + tie) * scale
     return place, best
 
 
 @inner_kernel
 def scan_moments(
-    problem: Problem,
-    rules: Rules,
-    keys: IntArray,
-    lo: int,
-    hi: int,
-    total: float,
-    total_sum: float,
-    squares: float,
-    mass: float,
-    least: float,
+    problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, mass: float, least: float
 ) -> tuple[int, float]:
-    """Variance, or Gini of two classes, with weights.
-
-    ``total``, ``total_sum`` and ``squares`` are the sums of w, w t and w t^2.
-    """
+    """Variance, or Gini of two classes, with weights. The rows' sums are in ``work.sums[KNOWN]``."""
+    stats = work.sums[KNOWN]
     layout = problem.layout
     mask = (np.int64(1) << layout.label_bits) - 1
     id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
     regression = rules.criterion == VARIANCE
     factor = 1.0 if regression else 2.0
+    total = stats[0] if regression else stats[0] + stats[1]
+    total_sum = stats[1]
+    squares = stats[2] if regression else stats[1]
     tie = TIE * factor * max(squares - total_sum * total_sum / total, 0.0)
     scale = total / factor
     best = -1.0
@@ -123,22 +119,28 @@ def scan_moments(
         moment = left_sum * total - total_sum * left
         square = moment * moment
         product = left * (total - left)
-        if square > limit * product and differ(keys, i, layout):
-            if product > 0.0 and left_mass >= least and mass - left_mass >= least:
-                place = i
-                best = square / (product * scale)
-                limit = (best + tie) * scale
+        if (
+            square > limit * product
+            and differ(keys, i, layout)
+            and product > 0.0
+            and left_mass >= least
+            and mass - left_mass >= least
+        ):
+            place = i
+            best = square / (product * scale)
+            limit = (best + tie) * scale
     return place, best
 
 
 @inner_kernel
 def scan_class_counts(
-    problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, stats: FloatArray, least: int
+    problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, least: int
 ) -> tuple[int, float]:
     """Entropy or Gini of any number of classes, every weight 1, with ``n log2 n`` from a table.
 
     The sums over classes of n^2 or n log2 n are kept up to date by the one class that moves.
     """
+    stats = work.sums[KNOWN]
     layout = problem.layout
     logs = problem.logs
     mask = (np.int64(1) << layout.label_bits) - 1
@@ -172,28 +174,25 @@ def scan_class_counts(
             left_inner += logs[int(n_left) + 1] - logs[int(n_left)]
             right_inner += logs[int(n_right) - 1] - logs[int(n_right)]
             worth = left_inner + right_inner - logs[w] - logs[rows - w]
-        if worth > limit and w >= least and differ(keys, i, layout):
-            if least > 1 or class_changes(keys, i, lo, hi, layout):
-                after = impurity_sum(left, rules.criterion) + impurity_sum(right, rules.criterion)
-                place = i
-                best = max(before - after, 0.0)
-                limit = worth + tie
+        if (
+            worth > limit
+            and w >= least
+            and differ(keys, i, layout)
+            and (least > 1 or class_changes(keys, i, lo, hi, layout))
+        ):
+            after = impurity_sum(left, rules.criterion) + impurity_sum(right, rules.criterion)
+            place = i
+            best = max(before - after, 0.0)
+            limit = worth + tie
     return place, best
 
 
 @inner_kernel
 def scan_class_weights(
-    problem: Problem,
-    rules: Rules,
-    work: Work,
-    keys: IntArray,
-    lo: int,
-    hi: int,
-    stats: FloatArray,
-    mass: float,
-    least: float,
+    problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, mass: float, least: float
 ) -> tuple[int, float]:
     """Entropy or Gini of any number of classes, with weights."""
+    stats = work.sums[KNOWN]
     layout = problem.layout
     mask = (np.int64(1) << layout.label_bits) - 1
     id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1

@@ -1,0 +1,140 @@
+"""Missing and unseen values: fractional rows in training, in answers and in explanations."""
+
+import numpy as np
+import pytest
+
+from learners.table import MISSING, UNSEEN, Column, Kind, Table
+from learners.trees.classifier import DecisionTreeClassifier
+from learners.trees.regressor import DecisionTreeRegressor
+from tests.learners.tables import read, read_file
+from tests.learners.trees.trees import classes, grown_on, nominal, numbers
+from tests.shared import trap_path
+
+
+def test_a_column_of_one_value_and_gaps_holds_no_test():
+    """C4.5 weighs by the known share and never asks whether a value is known."""
+    table = Table.from_array(np.array([[0.0], [0], [0], [MISSING], [MISSING]]))
+    assert DecisionTreeClassifier().fit(table, classes(*"aaabb")).n_leaves_ == 1
+
+
+def test_gain_counts_the_known_share():
+    table = Table.from_array(np.array([[0.0], [1], [MISSING], [MISSING]]))
+    model = DecisionTreeClassifier(criterion="entropy").fit(table, classes(*"abab"))
+    assert model.tree_.gain[0] == 0.5
+    assert model.tree_.weight.tolist() == [4, 2, 2]
+    assert model.tree_.rows.tolist() == [4, 3, 3]
+    assert model.tree_.fraction.tolist() == [1, 0.5, 0.5]
+    assert model.tree_.value.tolist() == [[2, 2], [1.5, 0.5], [0.5, 1.5]]
+
+
+def test_wholly_missing_column_is_passed_over():
+    table, labels = read_file(trap_path("all_missing_col.csv"), "y")
+    model = DecisionTreeClassifier().fit(table, labels)
+    assert model.score(table, labels) == 1
+    assert set(model.tree_.feature.tolist()) == {-1, 0}
+    assert DecisionTreeClassifier().fit(table.select(["void"]), labels).n_leaves_ == 1
+
+
+@pytest.mark.parametrize("params", [{}, {"nominal": "multiway", "criterion": "gain-ratio", "min_leaf": 2}])
+def test_weights_of_children_add_up_to_their_parent(params):
+    for name, target in (("vote", "Class"), ("labor", "class"), ("credit-a", "class")):
+        nodes = DecisionTreeClassifier(**params).fit(*read(name, target)).tree_
+        for node in np.flatnonzero(nodes.n_children > 0):
+            children = list(nodes.children(node))
+            assert nodes.weight[children].sum() == pytest.approx(nodes.weight[node], rel=1e-9)
+            assert nodes.fraction[children].sum() == pytest.approx(1, rel=1e-12)
+            assert np.allclose(nodes.value[children][nodes.weight[children] > 0].sum(axis=0), nodes.value[node])
+
+
+def test_blanking_each_cell_gives_sums_of_one_and_the_explained_answer():
+    table, labels = read("labor", "class")
+    model = DecisionTreeClassifier(criterion="gain-ratio", nominal="multiway", min_leaf=2).fit(table, labels)
+    for index, column in enumerate(table.columns):
+        for cell in (MISSING, UNSEEN) if not column.is_numeric else (MISSING,):
+            blanked = Table(table.columns, table.values.copy(order="F"))
+            blanked.values[:, index] = cell
+            shares = model.predict_proba(blanked)
+            assert np.allclose(shares.sum(axis=1), 1, atol=1e-12)
+            leaves = model.apply(blanked)
+            for row, explanation in enumerate(model.explain(blanked)):
+                assert np.array_equal(replayed(explanation), shares[row])
+                assert explanation.branches[0].leaf == leaves[row]
+
+
+def replayed(explanation):
+    """The answer that the branches add up to, in their order."""
+    branches = explanation.branches
+    answers = [np.array([share for _, share in branch.distribution]) for branch in branches]
+    if len(branches) == 1 and branches[0].weight == 1:
+        return answers[0]
+    total = np.zeros(len(answers[0]))
+    for branch, answer in zip(branches, answers, strict=True):
+        total += branch.weight * answer
+    return total
+
+
+def test_everything_missing_answers_as_the_root():
+    table, labels = read("vote", "Class")
+    model = DecisionTreeClassifier(min_leaf=2).fit(table, labels)
+    void = Table(table.columns, np.full((1, table.n_columns), MISSING, order="F"))
+    root = model.tree_.value[0] / model.tree_.value[0].sum()
+    assert np.allclose(model.predict_proba(void)[0], root, atol=1e-9)
+    assert len(model.explain(void)[0].branches) == model.n_leaves_
+
+
+def test_regression_divides_rows_too():
+    table = Table.from_array(np.array([[0.0], [0], [1], [1], [MISSING]]))
+    model = DecisionTreeRegressor(max_depth=1).fit(table, numbers(0, 0, 10, 10, 5))
+    assert model.tree_.value[1:, 0] == pytest.approx([1, 9])
+    assert model.predict([[np.nan]]) == pytest.approx([5])
+
+
+@pytest.mark.parametrize(("split", "answer"), [("multiway", "gaps"), ("subset", "heavy"), ("one-vs-rest", "rest")])
+def test_an_unseen_level_follows_the_branch_for_others_or_counts_as_missing(split, answer):
+    table = grown_on(nominal("c", list("aaddde")))
+    model = DecisionTreeClassifier(nominal=split, max_depth=1).fit(table, classes(*"nnyyyy"))
+    other = Table((Column("c", Kind.NOMINAL, ("f",)),), np.array([[0.0]]))
+    answers = {tuple(model.predict_proba(other)[0]) for _ in range(100)}
+    expected = {"gaps": (2 / 6, 4 / 6), "heavy": (0.0, 1.0), "rest": (0.0, 1.0)}
+    assert len(answers) == 1
+    assert answers.pop() == pytest.approx(expected[answer], abs=1e-12)
+    step = model.explain(other)[0].branches[0].steps[0]
+    assert step.state == "unseen"
+    assert step.observed is None
+
+
+def test_levels_that_do_not_occur_in_a_node_answer_as_it():
+    table = grown_on(nominal("c", list("aabb"), levels="abz"))
+    model = DecisionTreeClassifier(nominal="multiway").fit(table, classes(*"nnyy"))
+    z = Table(table.columns, np.array([[2.0]]))
+    assert model.predict_proba(z).tolist() == [[0.5, 0.5]]
+    assert model.tree_.weight.tolist() == [4, 2, 2, 0]
+
+
+def test_an_unseen_code_of_an_ordinal_column_is_no_low_level():
+    size = Column("size", Kind.ORDINAL, ("small", "medium", "large"))
+    table = Table((size,), np.array([[0.0], [1], [2], [2]]))
+    model = DecisionTreeClassifier().fit(table, classes(*"nnyy"))
+    unseen = Table((size,), np.array([[UNSEEN]]))
+    assert model.predict_proba(unseen)[0] == pytest.approx([0.5, 0.5])
+
+
+def test_unseen_cells_in_training_count_as_missing():
+    column, cells = nominal("c", list("aabb"))
+    gaps = np.append(cells, MISSING)
+    unseen = np.append(cells, UNSEEN)
+    y = classes(*"nnyyn")
+    one = DecisionTreeClassifier().fit(grown_on((column, gaps)), y)
+    assert np.array_equal(one.tree_.value, grown_value(column, unseen, y))
+
+
+def grown_value(column, cells, y):
+    return DecisionTreeClassifier().fit(grown_on((column, cells)), y).tree_.value
+
+
+def test_a_missing_class_keeps_a_column_of_zeros():
+    from learners.table import Series
+
+    column = Column("y", Kind.NOMINAL, ("a", "b", "never"))
+    model = DecisionTreeClassifier().fit([[1.0], [2.0]], Series(column, np.array([0.0, 1.0])))
+    assert model.predict_proba([[1.0], [np.nan]]).tolist() == [[1, 0, 0], [0.5, 0.5, 0]]
