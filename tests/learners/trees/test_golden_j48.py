@@ -1,16 +1,17 @@
 """Our trees against those that Weka 3.6.14's J48 printed for the same tables."""
 
+import csv
 import math
 
 import numpy as np
 import pytest
 
-from learners.table import number_text
+from learners.table import Series, number_text
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.nodes import THRESHOLD
 from tests.learners.tables import read
 from tests.learners.trees.j48 import Printed, parse_j48, show
-from tests.shared import golden
+from tests.shared import SHARED, golden
 
 C45 = {
     "criterion": "gain-ratio",
@@ -92,3 +93,42 @@ def test_raising_shows_in_the_labor_tree():
     replaced = DecisionTreeClassifier(**C45, **{**PRUNED, "subtree_raising": False}).fit(table, labels)
     assert raised.tree_.n_leaves == 3
     assert show(as_printed(raised)) != show(as_printed(replaced))
+
+
+def cross_validated(table, labels, pruning, runs=3, k=10):
+    """Accuracy in percent and mean number of nodes over stratified folds."""
+    hits, sizes = [], []
+    for run in range(runs):
+        rng = np.random.default_rng(run)
+        fold = np.empty(len(labels), dtype=int)
+        for code in np.unique(labels.cells):
+            rows = rng.permutation(np.flatnonzero(labels.cells == code))
+            fold[rows] = (np.arange(len(rows)) + rng.integers(k)) % k
+        for held_out in range(k):
+            kept = fold != held_out
+            model = DecisionTreeClassifier(**C45, **pruning).fit(
+                table.take(kept), Series(labels.column, labels.cells[kept])
+            )
+            answers = model.predict_proba(table.take(~kept)).argmax(axis=1)
+            hits.extend(answers == labels.cells[~kept])
+            sizes.append(model.tree_.n_nodes)
+    return 100 * np.mean(hits), np.mean(sizes)
+
+
+def baseline(dataset, learner):
+    with (SHARED / "data" / "baselines.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            if (row["dataset"], row["learner"], row["split"]) == (dataset, learner, "main"):
+                return float(row["mean"]), float(row["mean_tree_size"])
+    raise LookupError(dataset)
+
+
+@pytest.mark.parametrize(("name", "target"), [("glass", "Type"), ("pima", "class"), ("vote", "Class"), ("zoo", "type")])
+@pytest.mark.parametrize("learner", ["J48", "J48-unpruned"])
+def test_cross_validated_accuracy_and_size_are_j48s(name, target, learner):
+    """Other folds, so not the same numbers: within 2.5 points and 8 percent of the size."""
+    table, labels = read(name, target)
+    accuracy, size = cross_validated(table, labels, PRUNED if learner == "J48" else {"pruning": "collapse"})
+    expected_accuracy, expected_size = baseline(name, learner)
+    assert accuracy == pytest.approx(expected_accuracy, abs=2.5)
+    assert size == pytest.approx(expected_size, rel=0.08)
