@@ -16,6 +16,8 @@ VARIANTS = (
     {},
     {"criterion": "entropy", "nominal": "multiway"},
     {"criterion": "gain-ratio", "nominal": "one-vs-rest", "threshold_penalty": True},
+    {"criterion": "entropy", "pruning": "error-based", "subtree_raising": True},
+    {"pruning": "cost-complexity", "alpha": 0.01},
 )
 
 
