@@ -11,6 +11,7 @@ import hashlib
 import hmac
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -179,13 +180,19 @@ def _refuse_foreign_page(headers: list[tuple[bytes, bytes]]) -> None:
     """
     for name, value in headers:
         if name in (b"host", b"origin"):
-            host = _host(value.decode("latin-1"), is_origin=name == b"origin")
-            if host is None or ("." in host and not is_loopback(host)):
+            if not _is_local(value, is_origin=name == b"origin"):
                 raise Forbidden(
                     f"Without keys the service answers only local callers, not those with another {name.decode()}"
                 )
         elif name == b"sec-fetch-site" and value == b"cross-site":
             raise Forbidden("Without keys the service does not answer pages of other origins")
+
+
+@lru_cache(maxsize=1024)
+def _is_local(value: bytes, *, is_origin: bool) -> bool:
+    """Whether a ``Host`` or ``Origin`` is one that a local caller sends; remembered, since all send the same."""
+    host = _host(value.decode("latin-1"), is_origin=is_origin)
+    return host is not None and ("." not in host or is_loopback(host))
 
 
 def _host(value: str, *, is_origin: bool) -> str | None:
