@@ -1,0 +1,140 @@
+"""The whole road against real processes: ``rulewood serve`` with its worker, on both databases."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from service.client import Rulewood, RulewoodError
+from tests.shared import table_path
+
+PROGRAM = "from service.cli import main; main()"
+
+
+@contextmanager
+def served(data: Path, database: str, *options: str) -> Iterator[tuple[Rulewood, subprocess.Popen[str]]]:
+    command = [sys.executable, "-c", PROGRAM, "serve", "--port", "0", "--data", str(data), "--database", database]
+    log = data / "service.log"
+    with log.open("a") as errors:
+        process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=errors, text=True)
+    assert process.stdout is not None
+    try:
+        address = process.stdout.readline().split()[3]
+        with Rulewood(address, timeout=120) as client:
+            while not client.is_ready():
+                assert process.poll() is None, log.read_text()[-3000:]
+                time.sleep(0.05)
+            yield client, process
+    finally:
+        children = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+        process.terminate()
+        code = process.wait(timeout=60)
+        process.stdout.close()
+        _, alive = psutil.wait_procs(children, timeout=20)
+    assert alive == [], "processes outlived the service"
+    assert code in (0, -signal.SIGTERM, -signal.SIGKILL)
+    assert '"unhandled"' not in log.read_text(), log.read_text()[-5000:]
+
+
+def test_from_table_to_reason_and_again_after_a_restart(database_url: str, data_dir: Path) -> None:
+    with served(data_dir, database_url) as (client, _):
+        dataset = client.upload(table_path("vote.csv"), name="vote")
+        target = "Class"
+        learning = {
+            "dataset": dataset["id"],
+            "target": target,
+            "learner": "decision-tree-classifier",
+            "parameters": {"pruning": "error-based"},
+        }
+        crossed = client.wait(client.cross_validate(folds=5, **learning), timeout=600)
+        assert [part["part"] for part in crossed["parts"]] == [f"fold-{number}" for number in range(1, 6)]
+        assert crossed["result"]["evaluation"]["metrics"]["accuracy"]["mean"] > 0.9
+        job = client.train(model="vote", aliases=["champion"], idempotency_key="one", **learning)
+        assert client.train(model="vote", aliases=["champion"], idempotency_key="one", **learning)["id"] == job["id"]
+        ended = client.wait(job, timeout=600)
+        assert ended["result"]["model"]["version"] == 1
+        rows = client.rows(dataset["id"], limit=50)
+        for row in rows:
+            row.pop(target)
+        answer = client.predict("vote@champion", rows, explain=True)
+        assert len(answer["predictions"]) == 50
+        reasons = [prediction["explanation"] for prediction in answer["predictions"]]
+        assert [one["explanation"] for one in client.explain("vote:1", rows)["explanations"]] == reasons
+        assert client.rules("vote")["rules"]
+        assert "republican" in client.rules_text("vote", "text")
+        assert client.tree("vote")["nodes"]
+        assert ElementTree.fromstring(client.tree_svg("vote")).tag.endswith("svg")
+        client.wait(client.train(model="vote", seed=1, **learning), timeout=600)
+        client.set_alias("vote", "champion", 2)
+        until = time.monotonic() + 10
+        while client.predict("vote@champion", rows[:1])["version"] != 2:
+            assert time.monotonic() < until, "the move of the alias was not seen"
+            time.sleep(0.05)
+    with served(data_dir, database_url, "--no-worker") as (client, _):
+        assert client.predict("vote:1", rows, explain=True)["predictions"] == answer["predictions"]
+        assert client.job(job["id"]) == ended
+        assert client.model("vote")["aliases"] == {"champion": 2}
+
+
+def test_a_worker_that_is_killed_is_replaced_and_the_job_is_done(data_dir: Path) -> None:
+    database = f"sqlite:///{data_dir}/store.sqlite3"
+    with served(data_dir, database) as (client, process):
+        dataset = client.upload(table_path("iris.csv"), name="iris")
+        job = client.cross_validate(
+            dataset["id"], target="class", learner="decision-tree-classifier", folds=20, idempotency_key="x"
+        )
+        while client.job(job["id"])["state"] == "queued":
+            time.sleep(0.02)
+        for child in psutil.Process(process.pid).children():
+            if any("service.worker" in word for word in child.cmdline()):
+                os.kill(child.pid, signal.SIGKILL)
+        ended = client.wait(job, timeout=600)
+        assert len(ended["parts"]) == 20
+
+
+def test_several_api_processes_agree(data_dir: Path) -> None:
+    database = f"sqlite:///{data_dir}/store.sqlite3"
+    with served(data_dir, database, "--workers", "2", "--no-worker") as (client, _):
+        made = [client.upload(f"x,y\n{n},a\n2,b\n".encode(), name=f"d{n}")["id"] for n in range(4)]
+        assert [dataset["id"] for dataset in client.datasets()] == made[::-1]
+        with pytest.raises(RulewoodError) as caught:
+            client.model("none")
+        assert caught.value.status == 404
+        assert caught.value.problem["type"].endswith("not-found")
+
+
+def test_the_service_does_not_start_open_to_the_world(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PROGRAM, "serve", "--host", "0.0.0.0", "--port", "0", "--data", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "rulewood keys create" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_demo_ends_well_and_leaves_nothing(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    before = {process.pid for process in psutil.process_iter()}
+    done = subprocess.run([sys.executable, "-c", PROGRAM, "demo"], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for word in (
+        "credit-g.csv",
+        "cross-validation",
+        "accuracy",
+        "credit@champion",
+        "because",
+        "/api/v1/models/credit:1",
+    ):
+        assert word in done.stdout, done.stdout
+    assert list(tmp_path.iterdir()) == []
+    left = [p for p in psutil.process_iter(["cmdline"]) if p.pid not in before and "service." in str(p.info["cmdline"])]
+    assert [p for p in left if str(tmp_path) in str(p.environ())] == []
