@@ -11,6 +11,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,6 +23,9 @@ from service.problems import InternalError, Rendered, render
 #: Called once a request with its route's path, the status and the seconds it took.
 Observe = Callable[[str, int, float], None]
 
+#: New ids are unique, not secret: the process's random part and a number. A look-up of entropy takes longer.
+_PROCESS = secrets.token_hex(8)
+_numbers = count()
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 
 #: Sent with every answer. Nothing here is meant to be framed, sniffed or to load foreign content.
@@ -40,7 +44,7 @@ def request_id_of(headers: list[tuple[bytes, bytes]]) -> str:
     for name, value in headers:
         if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
             return value.decode("ascii")
-    return secrets.token_hex(12)
+    return f"{_PROCESS}{next(_numbers):08x}"
 
 
 def safe_headers(request_id: str, present: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:

@@ -49,6 +49,10 @@ class Principal:
         return "admin" in self.scopes or not self.scopes.isdisjoint(scopes)
 
 
+#: Who asks a service that has no keys.
+_ANYBODY = Principal(DEFAULT_WORKSPACE, _EVERYTHING)
+
+
 @dataclass(frozen=True)
 class KnownKey:
     """A key as memory has it."""
@@ -145,7 +149,7 @@ class Keyring:
         token = _token(headers)
         if token is None and self.is_open:
             _refuse_foreign_page(headers)
-            return Principal(DEFAULT_WORKSPACE, _EVERYTHING)
+            return _ANYBODY
         principal = self._verify(token)
         if scopes and not principal.may(*scopes):
             held = ", ".join(sorted(principal.scopes))

@@ -130,6 +130,8 @@ class _CsvWriter:
         self.explained = False
         self.classes = [_csv_text(label) for label in model.identity.classes]
         self.answer = "label" if model.identity.task == "classification" else "value"
+        #: Rows of one leaf are written alike but for their number.
+        self.known: dict[tuple[bytes, str], bytes] = {}
 
     def header(self, *, explained: bool) -> bytes:
         self.explained = explained
@@ -137,17 +139,26 @@ class _CsvWriter:
         return self._record([*names, "warnings", "error", *(["explanation"] if explained else [])])
 
     def line(self, row: int, members: bytes, notes: dict[str, list[str]]) -> bytes:
+        key = (members, repr(notes) if notes else "")
+        rest = self.known.get(key)
+        if rest is None:
+            if len(self.known) >= BATCH:
+                self.known = {}
+            rest = self.known[key] = self._after_number(members, notes)
+        return b"%d%b" % (row, rest)
+
+    def _after_number(self, members: bytes, notes: dict[str, list[str]]) -> bytes:
         answer = msgspec.json.decode(b"{" + members + b"}")
         identity = [self.model.identity.name, self.model.identity.version]
         blank = [""] * len(self.classes)
         reason = [_reason_text(answer.get("explanation", answer))] if self.explained else []
         if "error" in answer:
             faults = "; ".join(_fault_text(fault) for fault in answer["error"]["errors"])
-            return self._record([row, "", *blank, *identity, "", faults, *([""] if self.explained else [])])
+            return self._record(["", "", *blank, *identity, "", faults, *([""] if self.explained else [])])
         said = [_warning_text(warning) for warning in answer.get("warnings", ())]
         said += [f"{name.replace('_', ' ')}: {', '.join(columns)}" for name, columns in notes.items()]
         shares = [_csv_text(share) for share in answer.get("probabilities", ())]
-        return self._record([row, _csv_text(answer[self.answer]), *shares, *identity, "; ".join(said), "", *reason])
+        return self._record(["", _csv_text(answer[self.answer]), *shares, *identity, "; ".join(said), "", *reason])
 
     def _record(self, cells: Sequence[Any]) -> bytes:
         buffer = io.StringIO(newline="")
