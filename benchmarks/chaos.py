@@ -198,11 +198,11 @@ def comparable(job: dict) -> str:
     return json.dumps(result, sort_keys=True)
 
 
-def kill(fleet: Fleet, rulewood: Rulewood, kills: int, chance: random.Random) -> Counter:
+def kill(fleet: Fleet, rulewood: Rulewood, kills: int, pace: float, chance: random.Random) -> Counter:
     """Kill until enough were killed; after the API was hit, wait until it is back."""
     done: Counter = Counter()
     while done.total() < kills:
-        time.sleep(chance.uniform(0.05, 2.0))
+        time.sleep(chance.uniform(0.05, pace))
         target = chance.choice(TARGETS)
         victims = fleet.processes(target)
         if not victims:
@@ -248,7 +248,7 @@ def verify(rulewood: Rulewood, record: Record, variants: dict[str, dict], expect
         wrong(f"there are {count} jobs of {len(record.keys)} submissions and {len(variants)} undisturbed runs")
 
 
-def run(database: str | None, kills: int, seed: int, folder: Path) -> dict:
+def run(database: str | None, kills: int, pace: float, seed: int, folder: Path) -> dict:
     """One round of chaos; returns the summary."""
     fleet = Fleet(database, folder)
     record = Record()
@@ -261,7 +261,7 @@ def run(database: str | None, kills: int, seed: int, folder: Path) -> dict:
         clients = [Client(fleet.port, variants, record, seed + number) for number in range(2)]
         for client in clients:
             client.start()
-        done = kill(fleet, rulewood, kills, random.Random(seed))
+        done = kill(fleet, rulewood, kills, pace, random.Random(seed))
         for client in clients:
             client.stopping.set()
         for client in clients:
@@ -293,6 +293,7 @@ def main() -> None:
     parser.add_argument("--store", choices=("sqlite", "postgresql"), default="sqlite")
     parser.add_argument("--database", help="a PostgreSQL URL; by default a server is started for the run")
     parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--pace", type=float, default=4.0, help="longest pause between two kills, in seconds")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, help="folder for data and log; by default a temporary one")
     options = parser.parse_args()
@@ -306,7 +307,7 @@ def main() -> None:
             server = stack.enter_context(running_postgres(f"chaos{secrets.token_hex(3)}"))
             database = server.make_database()
             stack.callback(server.drop_database, database)
-        summary = run(database, options.kills, options.seed, folder)
+        summary = run(database, options.kills, options.pace, options.seed, folder)
     print(json.dumps(summary, indent=2))
     sys.exit(1 if summary["violations"] else 0)
 

@@ -14,7 +14,7 @@ from service.settings import Settings
 log = logging.getLogger("rulewood.supervisor")
 
 _FIRST_PAUSE_SECONDS = 0.5
-_LONGEST_PAUSE_SECONDS = 15.0
+_LONGEST_PAUSE_SECONDS = 5.0
 #: A worker that lived this long is started again without delay.
 _HEALTHY_SECONDS = 30.0
 _STOP_SECONDS = 10.0
