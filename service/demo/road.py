@@ -19,6 +19,7 @@ MODEL = "credit"
 _START_SECONDS = 120.0
 _STOP_SECONDS = 30.0
 _BRANCHES = 3
+_RULES = 5
 _PROGRAM = "from service.cli import main; main()"
 
 #: Writes a piece of text for the reader.
@@ -103,7 +104,7 @@ def _learning(dataset: Json) -> dict[str, Any]:
         "dataset": dataset["id"],
         "target": "class",
         "learner": "decision-tree-classifier",
-        "parameters": {"pruning": "error-based"},
+        "parameters": {"pruning": "error-based", "min_leaf": 20},
         "seed": 1,
     }
 
@@ -160,9 +161,9 @@ def _reason(explanation: Json) -> list[str]:
 
 
 def _show_rules(client: Rulewood, write: Write) -> None:
-    lines = client.rules_text(f"{MODEL}@champion").splitlines()
-    write("\n5. The same model as rules\n")
-    for line in lines[:12]:
-        write(f"   {line}\n")
-    if len(lines) > 12:
-        write(f"   ... {len(lines) - 12} more lines\n")
+    rules = sorted(client.rules(f"{MODEL}@champion")["rules"], key=lambda rule: -rule["rows"])
+    write(f"\n5. The same model as {len(rules)} rules; those that hold for most applicants\n")
+    for rule in rules[:_RULES]:
+        tests = " and ".join(condition["text"] for condition in rule["conditions"])
+        write(f"   if {tests or 'anything'}\n      then {rule['answer']}")
+        write(f"  [right for {rule['confidence']:.0%} of {rule['rows']} applicants]\n")
