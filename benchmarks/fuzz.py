@@ -101,17 +101,20 @@ def sound_requests(dataset: str, row: dict[str, object]) -> list[tuple[str, str,
     """A sound JSON body for each route that takes one."""
     learning = {"dataset": dataset, "target": "class", "learner": "decision-tree-classifier"}
     names = list(row)
+    jobs, models = "/api/v1/jobs", "/api/v1/models/credit"
+    model = {"name": "credit", "aliases": ["x"], "tags": ["t"], "notes": "n"}
+    train = {"kind": "train", **learning, "seed": 1, "parameters": {"max_depth": 3, "min_leaf": 2.5}, "model": model}
+    revision = {"kinds": {"age": "nominal"}, "missing_tokens": ["", "none"]}
     bodies = [
-        ("POST", "/api/v1/jobs", {"kind": "train", **learning, "seed": 1, "parameters": {"max_depth": 3, "min_leaf": 2.5},
-                                  "model": {"name": "credit", "aliases": ["x"], "tags": ["t"], "notes": "n"}}),
-        ("POST", "/api/v1/jobs", {"kind": "cross-validate", **learning, "evaluation": {"method": "k-fold", "folds": 3}}),
-        ("POST", f"/api/v1/datasets/{dataset}/revisions", {"kinds": {"age": "nominal"}, "missing_tokens": ["", "none"]}),
-        ("PUT", "/api/v1/models/credit/aliases/champion", {"version": 1}),
-        ("PATCH", "/api/v1/models/credit", {"notes": "n", "tags": ["a"]}),
-        ("POST", "/api/v1/models/credit/predictions", {"rows": [row, row], "explain": True}),
-        ("POST", "/api/v1/models/credit/predictions", {"columns": names, "data": [[row[name] for name in names]]}),
-        ("POST", "/api/v1/models/credit/explanations", {"rows": [row], "unseen": "missing"}),
-    ]  # fmt: skip
+        ("POST", jobs, train),
+        ("POST", jobs, {"kind": "cross-validate", **learning, "evaluation": {"method": "k-fold", "folds": 3}}),
+        ("POST", f"/api/v1/datasets/{dataset}/revisions", revision),
+        ("PUT", f"{models}/aliases/champion", {"version": 1}),
+        ("PATCH", models, {"notes": "n", "tags": ["a"]}),
+        ("POST", f"{models}/predictions", {"rows": [row, row], "explain": True}),
+        ("POST", f"{models}/predictions", {"columns": names, "data": [[row[name] for name in names]]}),
+        ("POST", f"{models}/explanations", {"rows": [row], "unseen": "missing"}),
+    ]
     return [(method, path, json.dumps(body).encode()) for method, path, body in bodies]
 
 
