@@ -69,7 +69,8 @@ def fill(reader: Reader, options: ReadOptions, limits: Limits, folder: Path, sta
     again = _Pass(reader, options, limits, folder, stack, texts_only=True)
     if late:
         again.run(skip | (set(first.builders) - late))
-    filled = [(again if name in late else first).filled(name) for name in first.builders]
+    reread = again.filled()
+    filled = [reread.get(name, one) for name, one in first.filled().items()]
     for one in filled:
         rows = [row for row, _ in one.builder.wrong_rows()]
         refuse_wrong_cells(one.builder, reader.lines_of(rows) if rows else {})
@@ -107,8 +108,11 @@ class _Pass:
         """The columns found and those that were to be skipped."""
         return [*self.builders, *skip]
 
-    def filled(self, name: str) -> Filled:
-        return Filled(self.builders[name], self.scratch, list(self.builders).index(name))
+    def filled(self) -> dict[str, Filled]:
+        """What was read, by column."""
+        return {
+            name: Filled(builder, self.scratch, index) for index, (name, builder) in enumerate(self.builders.items())
+        }
 
     def _add(self, block: Block) -> None:
         new = [name for name in block.cells if name not in self.builders]
