@@ -28,6 +28,8 @@ REAP_SECONDS = 1.0
 DEAD_SECONDS = 15.0
 REPAIR_SECONDS = 2.0
 RETENTION_PERIOD_SECONDS = 3600.0
+#: Most jobs that one look for disagreement takes in.
+REPAIR_BATCH = 500
 
 
 class Heart:
@@ -101,9 +103,9 @@ class Repairer:
         self._workflows = workflows
 
     def repair(self) -> None:
-        """One look at all unfinished jobs."""
+        """One look at the oldest unfinished jobs, among which any that is stuck will be before long."""
         with self._store.read() as session:
-            unfinished = jobs.unfinished_ids(session)
+            unfinished = jobs.unfinished_ids(session)[:REPAIR_BATCH]
         states = durable.states(unfinished)
         for job_id in unfinished:
             self._repair_job(job_id, states.get(job_id))
