@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from learners._accel import is_loaded
 from service import strict_json
 from service.errors import Fault, NotAcceptable, UnsupportedMediaType
-from service.operations.codec import LARGE, to_matrix
+from service.operations.codec import LARGE, MIDDLE, to_matrix
 from service.operations.predict import Bounds, Describe, Form, answer_json, join_answer, plain_tail, read_body
 from service.operations.row_formats import read_rows, write_lines
 from service.operations.rows import Encoded, Options
@@ -27,7 +28,7 @@ _FORMATS: dict[str, Format] = {media_type: name for name, media_type in MEDIA_TY
     "application/ndjson": "ndjson",
 }
 #: Bodies from this size on are answered in a thread, so that others need not wait.
-IN_THREAD = 64_000
+IN_THREAD = 150_000
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,18 @@ def _read_json(model: ServedModel, body: bytes, call: Call, bounds: Bounds) -> t
 
 
 def answer_fast(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
-    """The answer of a small and simple JSON request without query, and its rows; None where it is not simple."""
+    """The answer of a simple JSON request without query, and its rows; None where it is not simple.
+
+    Once the compiler is in memory, the kernel reads also bodies that alone would not be worth its loading.
+    """
+    if len(body) >= MIDDLE and is_loaded():
+        encoded = model.codec.read_large(body, bounds.rows)
+        if encoded is not None:
+            return answer_json(model, encoded, Options(), describe), encoded.n_rows
+    return _answer_small(model, body, bounds, describe)
+
+
+def _answer_small(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
     read = model.codec.read_small(body)
     if read is None:
         return None
@@ -162,7 +174,7 @@ def answer_fast(model: ServedModel, body: bytes, bounds: Bounds, describe: Descr
 def answer_large(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
     """The same for a body of any size, to be called in a thread."""
     if len(body) < LARGE:
-        return answer_fast(model, body, bounds, describe)
+        return _answer_small(model, body, bounds, describe)
     encoded = model.codec.read_large(body, bounds.rows)
     if encoded is None:
         return None

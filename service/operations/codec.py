@@ -24,6 +24,8 @@ from service.operations.rows import Encoded, Inputs
 
 #: Bodies from this size on are read by the kernel.
 LARGE = 200_000
+#: And from this size on, once the compiler is in memory.
+MIDDLE = 16_000
 #: msgspec looks names up one by one, so a type of many columns is slow where their order is another.
 _MAX_TYPED_COLUMNS = 200
 _EXACT_INTEGERS = 2**53

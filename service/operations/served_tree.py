@@ -12,7 +12,7 @@ from typing import Any
 
 from learners._accel import interpreted
 from learners.explanation import Explanation
-from learners.table import Column
+from learners.table import EXACT_INTEGER, Column
 from learners.trees.nodes import THRESHOLD, Nodes
 from learners.trees.paths import path_to
 from learners.trees.traverse import PackedTree, branch_of
@@ -90,6 +90,7 @@ class Reasons:
     def __init__(self, nodes: Nodes, columns: Sequence[Column]) -> None:
         self._nodes = nodes
         self._columns = columns
+        self._labels = [[encode_json(label) for label in column.labels] for column in columns]
         self._places = {column.name: place for place, column in enumerate(columns)}
         self._levels_on_path: dict[int, list[int]] = {}
         self._known: dict[tuple[float, ...], tuple[list[bytes], list[int]]] = {}
@@ -107,10 +108,17 @@ class Reasons:
             places = self._levels_on_path[leaf] = self._tested_levels(leaf)
         key = (leaf, *(cells[place] for place in places))
         texts, gaps = self._known.get(key) or self._learn(key, explain())
-        pieces = [texts[0]]
-        for text, place in zip(texts[1:], gaps, strict=True):
-            pieces += (encode_json(self._columns[place].decode(cells[place])), text)
+        pieces = [b""] * (2 * len(texts) - 1)
+        pieces[::2] = texts
+        pieces[1::2] = [self._observed(place, cells[place]) for place in gaps]
         return b"".join(pieces)
+
+    def _observed(self, place: int, cell: float) -> bytes:
+        """A known cell's value as JSON: what :meth:`learners.table.Column.decode` gives, without asking its kind."""
+        labels = self._labels[place]
+        if labels:
+            return labels[int(cell)]
+        return encode_json(int(cell) if cell % 1 == 0 and -EXACT_INTEGER < cell < EXACT_INTEGER else cell)
 
     def _tested_levels(self, leaf: int) -> list[int]:
         tested = {int(self._nodes.feature[node]) for node, _ in path_to(self._nodes, leaf)}

@@ -1,0 +1,159 @@
+"""Models in memory: references, moves, room, and a store that is gone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from learners.catalog import dump_model
+from learners.trees.classifier import DecisionTreeClassifier
+from service import registry
+from service.errors import NotFound, Unavailable
+from service.operations.serving import ChangeWatcher, Serving
+from service.store import changes
+from service.store.blobs import Blobs
+from service.store.session import Store
+from tests.service.operations.serving_models import mixed_table
+
+WORKSPACE = "default"
+
+
+@pytest.fixture
+def blobs(store: Store, tmp_path: Path) -> Blobs:
+    return Blobs(store, tmp_path / "cache", 1 << 30)
+
+
+@pytest.fixture
+def serving(store: Store, blobs: Blobs) -> Serving:
+    return Serving(store, blobs)
+
+
+def register(store: Store, blobs: Blobs, job: str, name: str = "model", **options: Any) -> None:
+    """A version whose tree has another depth for every job."""
+    depth = int(job.removeprefix("job_"))
+    sha256 = blobs.put_bytes(dump_model(DecisionTreeClassifier(max_depth=depth).fit(*mixed_table())))
+    values = {"learner": "decision-tree-classifier", "task": "classification", "parameters": {}}
+    values |= {"schema": {"missing_tokens": ["", "?"]}, "lineage": {}, "metrics": {}}
+    with store.begin() as session:
+        registry.register(session, WORKSPACE, name, job, dataset_id=None, blob_sha256=sha256, **values, **options)
+
+
+def test_a_reference_is_resolved_once_and_then_known(store: Store, blobs: Blobs, serving: Serving) -> None:
+    register(store, blobs, "job_1", aliases=["champion"])
+    assert serving.known(WORKSPACE, "model") is None
+    found = {reference: serving.get(WORKSPACE, reference) for reference in ("model", "model:1", "model@champion")}
+    assert len(set(map(id, found.values()))) == 1
+    assert serving.known(WORKSPACE, "model@champion") is found["model"]
+    assert found["model"].inputs.missing_tokens == {"", "?"}
+    assert serving.n_models == 1
+    assert serving.n_bytes > 0
+
+
+def test_what_is_not_there_is_not_found(store: Store, blobs: Blobs, serving: Serving) -> None:
+    register(store, blobs, "job_1")
+    for reference in ("other", "model:2", "model@nobody", "", "a b", "model:", "@x"):
+        with pytest.raises(NotFound):
+            serving.get(WORKSPACE, reference)
+    with pytest.raises(NotFound):
+        serving.get("elsewhere", "model")
+
+
+def test_an_alias_move_and_a_new_version_are_followed(store: Store, blobs: Blobs, serving: Serving) -> None:
+    register(store, blobs, "job_1", aliases=["champion"])
+    watcher = ChangeWatcher(store, {changes.REGISTRY: serving.refresh})
+    assert serving.get(WORKSPACE, "model@champion").identity.version == 1
+    assert serving.get(WORKSPACE, "model").identity.version == 1
+    register(store, blobs, "job_2")
+    watcher.look()
+    assert [_version(serving, reference) for reference in ("model", "model@champion", "model:1")] == [2, 1, None]
+    with store.begin() as session:
+        registry.move_alias(session, WORKSPACE, "model", "champion", 2)
+    watcher.look()
+    assert _version(serving, "model@champion") == 2
+
+
+def _version(serving: Serving, reference: str) -> int | None:
+    model = serving.known(WORKSPACE, reference)
+    return None if model is None else model.identity.version
+
+
+def test_a_move_is_seen_by_the_running_watcher_within_a_second(store: Store, blobs: Blobs, serving: Serving) -> None:
+    register(store, blobs, "job_1", aliases=["champion"])
+    register(store, blobs, "job_2")
+    serving.get(WORKSPACE, "model@champion")
+    watcher = ChangeWatcher(store, {changes.REGISTRY: serving.refresh}, interval=0.05)
+    watcher.start()
+    try:
+        with store.begin() as session:
+            registry.move_alias(session, WORKSPACE, "model", "champion", 2)
+        for _ in range(400):
+            if _version(serving, "model@champion") == 2:
+                break
+            time.sleep(0.05)
+        assert _version(serving, "model@champion") == 2
+    finally:
+        watcher.stop()
+
+
+def test_many_threads_load_a_model_once(store: Store, blobs: Blobs, serving: Serving) -> None:
+    register(store, blobs, "job_1")
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: serving.get(WORKSPACE, "model"), range(16)))
+    assert len(set(map(id, found))) == 1
+
+
+def test_the_least_recently_used_gives_way(store: Store, blobs: Blobs) -> None:
+    for number in (1, 2, 3):
+        register(store, blobs, f"job_{number}")
+    sizes = [Serving(store, blobs).get(WORKSPACE, f"model:{number}").size for number in (1, 2, 3)]
+    serving = Serving(store, blobs, max_bytes=sizes[0] + sizes[2])
+    serving.get(WORKSPACE, "model:1")
+    serving.get(WORKSPACE, "model:2")
+    serving.known(WORKSPACE, "model:1")
+    serving.get(WORKSPACE, "model:3")
+    assert serving.known(WORKSPACE, "model:2") is None
+    assert _version(serving, "model:1") == 1
+    assert serving.n_models == 2
+
+
+def test_a_store_that_is_gone_leaves_what_is_known(
+    store: Store, blobs: Blobs, serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(store, blobs, "job_1")
+    model = serving.get(WORKSPACE, "model")
+
+    @contextmanager
+    def gone() -> Iterator[None]:
+        raise Unavailable("gone")
+        yield
+
+    monkeypatch.setattr(store, "read", gone)
+    seen: list[int] = []
+    watcher = ChangeWatcher(store, {changes.REGISTRY: serving.refresh}, interval=0.01, besides=lambda: seen.append(1))
+    watcher.start()
+    while len(seen) < 3:
+        time.sleep(0.01)
+    watcher.stop()
+    assert serving.known(WORKSPACE, "model") is model
+
+
+def test_a_change_whose_following_failed_is_followed_at_the_next_look(store: Store) -> None:
+    told: list[int] = []
+
+    def follow(counter: int) -> None:
+        told.append(counter)
+        if len(told) == 1:
+            raise Unavailable("just now not")
+
+    watcher = ChangeWatcher(store, {"registry": follow})
+    with pytest.raises(Unavailable):
+        watcher.look()
+    watcher.look()
+    watcher.look()
+    assert len(told) == 2
