@@ -24,7 +24,7 @@ _QUEUE_POLL_SECONDS = 0.1
 _PAGE = 500
 
 
-def launch(url: str, schema: str, executor_id: str, steps: Steps, processes: int) -> Workflows:
+def launch(url: str, schema: str, executor_id: str, steps: Steps, *, parts: int, jobs: int) -> Workflows:
     """Start DBOS in this process.
 
     Args:
@@ -32,7 +32,7 @@ def launch(url: str, schema: str, executor_id: str, steps: Steps, processes: int
         schema: PostgreSQL schema of its tables.
         executor_id: unique to this process's life.
         steps: what the workflows do.
-        processes: parts that this worker computes at a time.
+        parts, jobs: how many of each this worker takes from the queues at a time.
     """
     if make_url(url).get_backend_name() == "sqlite":
         _switch_to_wal(Path(str(make_url(url).database)))
@@ -50,9 +50,8 @@ def launch(url: str, schema: str, executor_id: str, steps: Steps, processes: int
     DBOS(config=config)
     workflows = register(steps)
     DBOS.launch()
-    # One part a process waits at hand, so that no process idles until the next look at the queue.
-    _register_queue(PARTS_QUEUE, 2 * processes)
-    _register_queue(JOBS_QUEUE, 4 + 4 * processes)
+    _register_queue(PARTS_QUEUE, parts)
+    _register_queue(JOBS_QUEUE, jobs)
     return workflows
 
 

@@ -59,7 +59,8 @@ def test_a_worker_that_is_dead_for_ever_is_replaced_by_another(work, house):
     wait_for(lambda: "fold-1" in work.parts(job_id))
     killed_at = time.time()
     first.kill()
-    started = wait_for(lambda: [e for e in work.events(job_id) if e.data.get("worker") == second.id])[0]
+    again = {"message": "fit: started", "worker": second.id}
+    started = wait_for(lambda: [event for event in work.events(job_id) if event.data == again])[0]
     marker.touch()
     job = work.wait(job_id)
     assert (job.state, job.worker) == ("succeeded", second.id)
