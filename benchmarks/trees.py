@@ -1,0 +1,200 @@
+"""Growing an exact, unpruned tree: ours and scikit-learn's, side by side in one run.
+
+    python benchmarks/trees.py [--rounds 3] [--quick]
+
+Each case is run in interleaved rounds; the table shows medians, the ratio of medians and the least
+and greatest ratio of a round. scikit-learn gets the same rows as float32 in row order, as it wants
+them, and nominal columns as ordinal codes. Peak memory is that of a process of its own, less what
+the process held before ``fit``. Compilation is not counted: it is done once and cached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import platform
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import sklearn
+from sklearn.datasets import make_classification
+from sklearn.tree import DecisionTreeClassifier as Peer
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from learners.table import Column, Kind, Series, Table, nominal_levels, parse_number
+from learners.trees.classifier import DecisionTreeClassifier
+from learners.trees.traverse import pack
+from tests.shared import table_path
+
+CASES = {"1,000 x 20": (1_000, 20), "100,000 x 20": (100_000, 20), "500,000 x 10": (500_000, 10)}
+
+
+def made(rows: int, columns: int):
+    """Random classification data: ten informative columns, the rest noise."""
+    X, y = make_classification(
+        rows, columns, n_informative=min(10, columns), n_redundant=0, flip_y=0.05, random_state=0
+    )
+    return Table.from_array(X), Series(Column("y", Kind.NOMINAL, ("0", "1")), y.astype(float)), X, y
+
+
+def adult():
+    """Adult as typed columns for ours; for the peer nominal columns as codes, a missing cell one code more."""
+    with table_path("adult-train.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    columns, cells = [], {}
+    for name in rows[0]:
+        texts = [row[name] or None for row in rows]
+        known = [text for text in texts if text is not None]
+        numeric = name != "income" and all(parse_number(text) is not None for text in known)
+        columns.append(Column(name) if numeric else Column(name, Kind.NOMINAL, nominal_levels(name, known)))
+        cells[name] = texts
+    table = Table.from_columns(cells, columns)
+    X, y = table.drop(["income"]), table.column("income")
+    return X, y, np.nan_to_num(X.values, nan=-1.0), y.cells.astype(int)
+
+
+def complete(data):
+    """The same without rows that have a missing cell."""
+    table, target, X, y = data
+    rows = ~np.isnan(table.values).any(axis=1)
+    return table.take(rows), target.take(rows), X[rows], y[rows]
+
+
+def timed(run) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def compare(data, rounds: int, **params):
+    """Median seconds of both, and the ratios by round; small cases repeat within a round."""
+    table, target, X, y = data
+    peer_X = np.ascontiguousarray(X, dtype=np.float32)
+    criterion = params.get("criterion", "gini")
+    ours, peers = [], []
+    repeats = 20 if len(y) <= 2000 else 1
+    DecisionTreeClassifier(**params).fit(table, target)
+    for _ in range(rounds):
+        ours.append(min(timed(lambda: DecisionTreeClassifier(**params).fit(table, target)) for _ in range(repeats)))
+        peers.append(
+            min(timed(lambda: Peer(criterion=criterion, random_state=0).fit(peer_X, y)) for _ in range(repeats))
+        )
+    ratios = [peer / own for own, peer in zip(ours, peers, strict=True)]
+    return statistics.median(ours), statistics.median(peers), ratios
+
+
+def peak(case: str, which: str) -> float:
+    """Greatest memory of one fit in MB beyond what the process held before, in a process of its own."""
+    program = [sys.executable, __file__, "--peak", case, "--which", which]
+    done = subprocess.run(program, capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[-1])
+
+
+def measure_peak(case: str, which: str) -> None:
+    table, target, X, y = data_of(case)
+    small = np.arange(200)
+    if which == "ours":
+        del X
+        DecisionTreeClassifier().fit(table.take(small), target.take(small))
+        model, arguments = DecisionTreeClassifier(), (table, target)
+    else:
+        X = np.ascontiguousarray(X, dtype=np.float32)
+        del table
+        Peer().fit(X[small], y[small])
+        model, arguments = Peer(random_state=0), (X, y)
+    before = resident()
+    reset_peak()
+    model.fit(*arguments)
+    print((high_water() - before) / 1e6)
+
+
+def resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def reset_peak() -> None:
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+def high_water() -> int:
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) * 1024
+
+
+def data_of(case: str):
+    if case.startswith("adult"):
+        return adult() if case == "adult" else complete(adult())
+    return made(*CASES[case])
+
+
+def growth_table(rounds: int) -> None:
+    print("\n| rows | columns | seconds | ns per row, column and log2(rows) |\n|---|---|---|---|")
+    shapes = [(n, 20) for n in (2_000, 8_000, 32_000, 128_000)] + [(32_000, d) for d in (5, 10, 40)]
+    for rows, columns in shapes:
+        table, target, _, _ = made(rows, columns)
+        seconds = statistics.median(timed(lambda: DecisionTreeClassifier().fit(table, target)) for _ in range(rounds))
+        print(f"| {rows:,} | {columns} | {seconds:.3f} | {seconds * 1e9 / (rows * columns * np.log2(rows)):.2f} |")
+
+
+def prediction_table(rounds: int) -> None:
+    table, target, X, y = made(100_000, 20)
+    model = DecisionTreeClassifier(max_leaves=1000).fit(table, target)
+    peer = Peer(max_leaf_nodes=1000, random_state=0).fit(X, y)
+    peer_X = np.ascontiguousarray(X, dtype=np.float32)
+    packed = pack(model.tree_, model.columns_, regression=False)
+    row, out = X[0].copy(), np.empty(2)
+    packed.predict_row(row, out)
+    packed.predict(np.ascontiguousarray(X.T))
+    calls = 20_000
+    one = statistics.median(timed(lambda: [packed.predict_row(row, out) for _ in range(calls)]) for _ in range(rounds))
+    ours = statistics.median(timed(lambda: model.predict_proba(table)) for _ in range(rounds))
+    theirs = statistics.median(timed(lambda: peer.predict_proba(peer_X)) for _ in range(rounds))
+    print(f"\nOne row through a tree of {model.n_leaves_} leaves, in the process: {one / calls * 1e6:.2f} us a call.")
+    print(
+        f"Batch of 100,000 rows: ours {ours * 1e3:.1f} ms, scikit-learn {theirs * 1e3:.1f} ms, ratio {theirs / ours:.2f}."
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="leave out the largest case and the curves")
+    parser.add_argument("--peak")
+    parser.add_argument("--which")
+    asked = parser.parse_args()
+    if asked.peak:
+        measure_peak(asked.peak, asked.which)
+        return
+    print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}, numpy {np.__version__},")
+    print(f"scikit-learn {sklearn.__version__}, {asked.rounds} interleaved rounds, load {os.getloadavg()[0]:.1f}\n")
+    print(
+        "| data | criterion | threads | ours s | scikit-learn s | ratio | least-greatest | peak MB ours / peer / data |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for case in [*CASES, "adult", "adult, complete rows"]:
+        if asked.quick and case == "500,000 x 10":
+            continue
+        data = data_of(case)
+        size = data[0].values.nbytes / 1e6
+        for params in ({}, {"criterion": "entropy"}, {"threads": 2}):
+            ours, peer, ratios = compare(data, asked.rounds, **params)
+            memory = f"{peak(case, 'ours'):.0f} / {peak(case, 'peer'):.0f} / {size:.0f}" if not params else ""
+            print(
+                f"| {case} | {params.get('criterion', 'gini')} | {params.get('threads', 1)} | {ours:.4f} | {peer:.4f} "
+                f"| {peer / ours:.1f} | {min(ratios):.1f}-{max(ratios):.1f} | {memory} |",
+                flush=True,
+            )
+    if not asked.quick:
+        growth_table(asked.rounds)
+    prediction_table(asked.rounds)
+
+
+if __name__ == "__main__":
+    main()
