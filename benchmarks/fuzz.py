@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
@@ -22,9 +23,10 @@ from pathlib import Path
 import httpx
 
 from service.client import Rulewood
-from service.demo.road import started_service
+from service.demo.road import TABLE, started_service
 
 Mutation = Callable[[random.Random, bytes], bytes]
+FUZZING = Path(__file__).resolve().parents[1] / "tests" / "fuzzing"
 JSON = {"Content-Type": "application/json"}
 
 
@@ -141,13 +143,21 @@ def malformed(address: str, requests: list[tuple[str, str, bytes]], count: int, 
     return seen
 
 
-def schemathesis(address: str, seconds: int, seed: int, folder: Path) -> int:
+def schemathesis(address: str, key: str, seconds: int, seed: int, folder: Path) -> int:
     """All phases and checks of schemathesis; returns its exit code."""
     command = [
-        str(Path(sys.executable).parent / "schemathesis"), "run", f"{address}/openapi.json", f"--seed={seed}",
-        f"--max-time={seconds}", "--no-color", "--continue-on-failure", "--exclude-operation-id=followJob",
-    ]  # fmt: skip
-    return subprocess.run(command, cwd=folder, check=False).returncode
+        str(Path(sys.executable).parent / "schemathesis"),
+        f"--config-file={FUZZING / 'schemathesis.toml'}",
+        "run",
+        f"{address}/openapi.json",
+        f"--seed={seed}",
+        f"--max-time={seconds}",
+        "--no-color",
+        "--continue-on-failure",
+        f"--header=Authorization:Bearer {key}",
+    ]
+    environment = {**os.environ, "SCHEMATHESIS_HOOKS": str(FUZZING / "hooks.py")}
+    return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
 
 
 def main() -> None:
@@ -159,13 +169,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, started_service(Path(name)) as address:
         folder = Path(name)
         with Rulewood(address) as client:
-            dataset = client.upload(Path(__file__).parents[1] / "service/demo/credit-g.csv", name="credit")["id"]
+            dataset = client.upload(TABLE, name="credit")["id"]
             learning = {"target": "class", "learner": "decision-tree-classifier", "model": "credit"}
             client.wait(client.train(dataset, **learning))
             row = client.schema("credit")["example"]
         seen = malformed(address, sound_requests(dataset, row), asked.bodies, asked.seed)
         print("malformed bodies by status:", dict(sorted(seen.items())))
-        code = schemathesis(address, asked.seconds, asked.seed, folder) if asked.seconds else 0
+        made = httpx.post(f"{address}/api/v1/keys", json={"name": "fuzz", "scopes": ["admin"]}, trust_env=False)
+        key = made.json()["key"]  # the first key closes the door, so the run must have it from the start
+        code = schemathesis(address, key, asked.seconds, asked.seed, folder) if asked.seconds else 0
         unhandled = (folder / "service.log").read_text().count('"message": "unhandled"')
         print(f"schemathesis exit code: {code}; unhandled exceptions logged: {unhandled}")
     sys.exit(code != 0 or unhandled > 0 or any(status >= 500 for status in seen))

@@ -101,7 +101,28 @@ def _build(app: FastAPI) -> dict[str, Any]:
     for path, operations in made["paths"].items():
         for operation in operations.values():
             _complete(path, operation)
+            _exclude_nul([operation.get("parameters", []), operation.get("requestBody", {})])
+    for name, schema in schemas.items():
+        if name != "Problem":
+            _exclude_nul([schema])
     return made
+
+
+def _exclude_nul(items: list[Any]) -> None:
+    """Say of every text that it holds no NUL character, which no database text can hold either."""
+    while items:
+        item = items.pop()
+        if isinstance(item, list):
+            items.extend(item)
+        elif isinstance(item, dict):
+            if item.get("type") == "string" and not item.keys() & {"pattern", "enum", "const", "format"}:
+                item["pattern"] = _NO_NUL
+            if item.get("type") == "object" and item.get("additionalProperties"):
+                item["propertyNames"] = {"pattern": _NO_NUL}
+            items.extend(value for key, value in item.items() if key not in ("example", "examples", "default"))
+
+
+_NO_NUL = r"^[^\x00]*$"
 
 
 def _complete(path: str, operation: dict[str, Any]) -> None:

@@ -71,7 +71,11 @@ async def upload_dataset(
     ] = None,
     options: Annotated[
         str | None,
-        Query(max_length=1_000_000, description="reading options as a JSON object", examples=['{"delimiter": ";"}']),
+        Query(
+            max_length=8000,
+            description="reading options as a JSON object; longer ones go in a form",
+            examples=['{"delimiter": ";"}'],
+        ),
     ] = None,
 ) -> dict[str, Any]:
     """Store a table: CSV, TSV, JSON records, NDJSON, Parquet, Arrow IPC or ARFF.

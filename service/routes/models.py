@@ -43,15 +43,15 @@ def get_model(services: ServicesHere, who: Reader, ref: Reference) -> dict[str, 
 
 
 @router.patch(
-    "/{name}",
+    "/{ref}",
     summary="Change notes and tags",
     response_model=Model,
     responses=errors(404, 413, 415, 422),
     operation_id="changeModel",
 )
-def change_model(services: ServicesHere, who: Trainer, name: Name, body: ModelChanges) -> dict[str, Any]:
-    """Set a model's notes or tags; what is absent stays. Versions themselves never change."""
-    return _model(operations.change(services.store, who.workspace, name, notes=body.notes, tags=body.tags))
+def change_model(services: ServicesHere, who: Trainer, ref: Reference, body: ModelChanges) -> dict[str, Any]:
+    """Set the notes or tags of a model, given by its bare name; what is absent stays. Versions never change."""
+    return _model(operations.change(services.store, who.workspace, ref, notes=body.notes, tags=body.tags))
 
 
 @router.get(

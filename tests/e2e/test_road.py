@@ -57,7 +57,7 @@ def test_from_table_to_reason_and_again_after_a_restart(database_url: str, data_
             "parameters": {"pruning": "error-based"},
         }
         crossed = client.wait(client.cross_validate(folds=5, **learning), timeout=600)
-        assert [part["part"] for part in crossed["parts"]] == [f"fold-{number}" for number in range(1, 6)]
+        assert sorted(part["part"] for part in crossed["parts"]) == [f"fold-{number}" for number in range(1, 6)]
         assert crossed["result"]["evaluation"]["metrics"]["accuracy"]["mean"] > 0.9
         job = client.train(model="vote", aliases=["champion"], idempotency_key="one", **learning)
         assert client.train(model="vote", aliases=["champion"], idempotency_key="one", **learning)["id"] == job["id"]
@@ -69,7 +69,8 @@ def test_from_table_to_reason_and_again_after_a_restart(database_url: str, data_
         answer = client.predict("vote@champion", rows, explain=True)
         assert len(answer["predictions"]) == 50
         reasons = [prediction["explanation"] for prediction in answer["predictions"]]
-        assert [one["explanation"] for one in client.explain("vote:1", rows)["explanations"]] == reasons
+        explained = client.explain("vote:1", rows)["explanations"]
+        assert all(reason.items() <= one.items() for reason, one in zip(reasons, explained, strict=True))
         assert client.rules("vote")["rules"]
         assert "republican" in client.rules_text("vote", "text")
         assert client.tree("vote")["nodes"]
