@@ -147,9 +147,10 @@ def health(
 @app.command("compile")
 def compile_kernels() -> None:
     """Compile the learners' kernels into numba's cache, so that no first request waits for the compiler."""
-    from service.operations import training
+    from service.operations import answering, training
 
     training.warm()
+    answering.warm()
     _say("compiled")
 
 

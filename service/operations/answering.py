@@ -13,7 +13,7 @@ from service.operations.codec import LARGE, MIDDLE, to_matrix
 from service.operations.predict import Bounds, Describe, Form, answer_json, join_answer, plain_tail, read_body
 from service.operations.row_formats import read_rows, write_lines
 from service.operations.rows import Encoded, Options
-from service.operations.served import ServedModel
+from service.operations.served import Identity, ServedModel
 
 Format = Literal["json", "csv", "tsv", "ndjson"]
 
@@ -154,6 +154,20 @@ def answer_fast(model: ServedModel, body: bytes, bounds: Bounds, describe: Descr
         if encoded is not None:
             return answer_json(model, encoded, Options(), describe), encoded.n_rows
     return _answer_small(model, body, bounds, describe)
+
+
+def warm() -> None:
+    """Compile, or load from the cache, the kernels of large requests, so that no request waits for the compiler."""
+    from learners.table import Column, Kind, Series, Table
+    from learners.trees.classifier import DecisionTreeClassifier
+
+    table = Table.from_array([[0.0], [1.0]], ["x"])
+    target = Series(Column("y", Kind.NOMINAL, ("a", "b")), table.values[:, 0].copy())
+    model = ServedModel(DecisionTreeClassifier().fit(table, target), Identity("", "warm", 1, "classification"))
+    for body in (b'{"rows":[%b]}' % b",".join([b'{"x":1}'] * 200), b'{"columns":["x"],"data":[[1],[0.5]]}'):
+        encoded = model.codec.read_large(body, 200)
+        if encoded is not None:
+            model.answers(encoded.values)
 
 
 def _answer_small(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:

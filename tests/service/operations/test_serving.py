@@ -157,3 +157,11 @@ def test_a_change_whose_following_failed_is_followed_at_the_next_look(store: Sto
     watcher.look()
     watcher.look()
     assert len(told) == 2
+
+
+def test_warming_makes_the_kernels_ready() -> None:
+    from learners._accel import is_loaded
+    from service.operations.answering import warm
+
+    warm()
+    assert is_loaded()
