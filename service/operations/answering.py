@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
 from learners._accel import is_loaded
 from service import strict_json
 from service.errors import Fault, NotAcceptable, UnsupportedMediaType
@@ -158,12 +160,13 @@ def answer_fast(model: ServedModel, body: bytes, bounds: Bounds, describe: Descr
 
 def warm() -> None:
     """Compile, or load from the cache, the kernels of large requests, so that no request waits for the compiler."""
+    from learners import catalog
     from learners.table import Column, Kind, Series, Table
-    from learners.trees.classifier import DecisionTreeClassifier
 
-    table = Table.from_array([[0.0], [1.0]], ["x"])
+    table = Table.from_array(np.array([[0.0], [1.0]]), ["x"])
     target = Series(Column("y", Kind.NOMINAL, ("a", "b")), table.values[:, 0].copy())
-    model = ServedModel(DecisionTreeClassifier().fit(table, target), Identity("", "warm", 1, "classification"))
+    learner = catalog.make("decision-tree-classifier").fit(table, target)
+    model = ServedModel(learner, Identity("", "warm", 1, "classification"))
     for body in (b'{"rows":[%b]}' % b",".join([b'{"x":1}'] * 200), b'{"columns":["x"],"data":[[1],[0.5]]}'):
         encoded = model.codec.read_large(body, 200)
         if encoded is not None:
