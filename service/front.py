@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 
 from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,13 +21,15 @@ from service.errors import ServiceError
 from service.logs import logger
 from service.observing import request_id_of, safe_headers
 from service.operations.answering import IN_THREAD, answer_fast, answer_large
-from service.operations.predict import Bounds
+from service.operations.predict import Bounds, Describe
 from service.operations.served import ServedModel
 from service.problems import describer
 
 PREFIX, SUFFIX = "/api/v1/models/", "/predictions"
 #: The route's template, under which its requests are counted.
 ROUTE = PREFIX + "{ref}" + SUFFIX
+#: A function that answers a body: its bytes and number of rows, or None where it is not plain.
+Answer = Callable[[ServedModel, bytes, Bounds, Describe], tuple[bytes, int] | None]
 _PLAIN_ACCEPTS = (b"*/*", b"application/json")
 
 
@@ -83,7 +86,12 @@ class Front:
                 body = b"".join(part.get("body", b"") for part in messages)
             else:
                 body = message["body"]
-            answered = None if messages and messages[-1].get("more_body") else await self._read(model, body)
+            if messages and messages[-1].get("more_body"):
+                answered = None
+            elif len(body) < IN_THREAD:
+                answered = self._try(answer_fast, model, body)
+            else:
+                answered = await run_in_threadpool(self._try, answer_large, model, body)
             if answered is not None:
                 await self._send(scope, answered[0], send)
         finally:
@@ -105,12 +113,10 @@ class Front:
             size += len(message.get("body", b""))
         return messages
 
-    async def _read(self, model: ServedModel, body: bytes) -> tuple[bytes, int] | None:
+    def _try(self, answer: Answer, model: ServedModel, body: bytes) -> tuple[bytes, int] | None:
         """The answer and its number of rows; None for whatever is not plain, which the app shall look at."""
         try:
-            if len(body) < IN_THREAD:
-                return answer_fast(model, body, self.bounds, self.describe)
-            return await run_in_threadpool(answer_large, model, body, self.bounds, self.describe)
+            return answer(model, body, self.bounds, self.describe)
         except Exception:
             logger.debug("left to the route", exc_info=True)
             return None
