@@ -116,20 +116,22 @@ class Record:
 
 
 class Client(threading.Thread):
-    """One caller: uploads and submits until it is told to stop, repeating what was not acknowledged."""
+    """One caller: uploads or submits until it is told to stop, repeating what was not acknowledged."""
 
-    def __init__(self, port: int, variants: dict[str, dict], record: Record, seed: int) -> None:
+    def __init__(self, port: int, variants: dict[str, dict], record: Record, seed: int, *, uploads: bool) -> None:
         super().__init__(daemon=True)
         self._rulewood = Rulewood(f"http://127.0.0.1:{port}", timeout=30.0)
         self._variants = variants
         self._record = record
         self._random = random.Random(seed)
+        self._uploads = uploads
         self.stopping = threading.Event()
 
     def run(self) -> None:
         while not self.stopping.is_set():
-            if self._random.random() < 0.3:
+            if self._uploads:
                 self._upload()
+                time.sleep(0.5)
             else:
                 self._submit()
 
@@ -258,7 +260,7 @@ def run(database: str | None, kills: int, pace: float, seed: int, folder: Path) 
         wait_until_ready(rulewood)
         variants = prepare(rulewood)
         expected = {name: comparable(rulewood.wait(rulewood.submit(variants[name]))) for name in variants}
-        clients = [Client(fleet.port, variants, record, seed + number) for number in range(2)]
+        clients = [Client(fleet.port, variants, record, seed + number, uploads=number == 0) for number in range(3)]
         for client in clients:
             client.start()
         done = kill(fleet, rulewood, kills, pace, random.Random(seed))

@@ -31,6 +31,8 @@ from service.store.session import Store
 
 log = logging.getLogger("rulewood.jobs")
 
+#: Longest wait for a process of the pool to be ready; a first compilation of the kernels takes a while.
+WARM_SECONDS = 300.0
 #: Heartbeats of workers that did not end in order are kept this long, for those who look into it.
 FORGET_WORKERS_SECONDS = 86_400.0
 
@@ -96,7 +98,13 @@ class Engine:
         self._threads: list[Repeating] = []
 
     def start(self) -> None:
-        """Beat first, so that no other worker takes this one's work for forsaken; then launch and look for work."""
+        """Beat first, so that no other worker takes this one's work for forsaken; then launch and look for work.
+
+        Work is taken up when a process is warm: what a worker that dies earlier never began must not be
+        charged with its death.
+        """
+        if not self._pool.wait_until_warm(WARM_SECONDS):
+            log.warning("no process was ready within %g s; going on", WARM_SECONDS)
         patiently(self._heart.beat)
         options = self._options
         workflows = durable.launch(

@@ -89,6 +89,11 @@ class Lane(threading.Thread):
         self._closing = threading.Event()
         self.current: Ticket | None = None
 
+    @property
+    def is_warm(self) -> bool:
+        """Whether the process has loaded what it needs."""
+        return self._starts > 0 and self._slot.read().pid != 0
+
     def run(self) -> None:
         self._start_process()
         while not self._closing.is_set():
@@ -173,9 +178,9 @@ class Lane(threading.Thread):
         return None
 
     def _start_process(self) -> None:
-        self._starts += 1
-        path = self._options.folder / f"lane-{self._number}-{self._starts}"
+        path = self._options.folder / f"lane-{self._number}-{self._starts + 1}"
         self._slot = Slot(path, create=True)
+        self._starts += 1
         initial = (str(path), os.getpid(), self._options.niceness, self._options.warm)
         self._pool = ProcessPool(
             1, initializer=child.prepare, initargs=initial, context=multiprocessing.get_context("spawn")

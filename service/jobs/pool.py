@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import shutil
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -44,6 +45,15 @@ class Pool:
         self._lanes = [Lane(number, self._tickets, options) for number in range(processes)]
         for lane in self._lanes:
             lane.start()
+
+    def wait_until_warm(self, seconds: float) -> bool:
+        """Wait until a process is ready to work; False if none was in that time."""
+        give_up_at = time.monotonic() + seconds
+        while not any(lane.is_warm for lane in self._lanes):
+            if time.monotonic() > give_up_at:
+                return False
+            time.sleep(0.02)
+        return True
 
     def submit(self, ticket: Ticket) -> None:
         """Queue a part; its ``outcome`` is resolved from a lane's thread."""

@@ -17,7 +17,7 @@ from dbos import DBOS, SetWorkflowID
 JOBS_QUEUE = "rulewood-jobs"
 PARTS_QUEUE = "rulewood-parts"
 #: A part that took its worker down with it this often in a row is given up.
-PART_RECOVERIES = 3
+PART_RECOVERIES = 5
 #: The job's own workflow only waits, but it is recovered at every death of a worker that it lives through.
 JOB_RECOVERIES = 50
 _RESULT_POLL_SECONDS = 0.1
