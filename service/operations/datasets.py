@@ -52,11 +52,9 @@ def parse_options(text: str | None, format_name: str | None, max_depth: int) -> 
         max_depth: deepest nesting of the JSON.
 
     Raises:
-        BadRequest: the text is not a JSON object. Invalid: an option is not allowed.
+        Invalid: the text is not a JSON object, or an option is not allowed.
     """
-    record = strict_json.decode(text.encode(), max_depth) if text else {}
-    if not isinstance(record, dict):
-        raise BadRequest("The options must be a JSON object", [Fault("options must be an object", parameter="options")])
+    record = _decode_options(text, max_depth) if text else {}
     if format_name:
         if format_name not in FORMATS:
             raise Invalid(
@@ -65,6 +63,17 @@ def parse_options(text: str | None, format_name: str | None, max_depth: int) -> 
             )
         record["format"] = format_name
     return ReadOptions.from_json(record)
+
+
+def _decode_options(text: str, max_depth: int) -> dict[str, Any]:
+    try:
+        record = strict_json.decode(text.encode(), max_depth)
+    except BadRequest as error:
+        fault = Fault("options must be a JSON object", parameter="options", value=text)
+        raise Invalid(f"The options are not valid: {error.detail}", [fault]) from None
+    if not isinstance(record, dict):
+        raise Invalid("The options must be a JSON object", [Fault("options must be an object", parameter="options")])
+    return record
 
 
 def check_name(name: str, limit: int) -> str:
