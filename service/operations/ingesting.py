@@ -100,7 +100,7 @@ class Ingester:
         """Kill the child, whatever it does."""
         with self._guard:
             if self._pool is not None:
-                self._pool.stop()  # type: ignore[no-untyped-call] - pebble annotates no results
+                self._pool.stop()  # type: ignore[no-untyped-call]  # pebble says nothing of it
                 self._pool.join()
                 self._pool = None
 
