@@ -55,27 +55,50 @@ def run_worker(settings: Settings, *, parent_pid: int | None = None) -> None:
         AlreadyRunningError: on SQLite, where one worker at a time owns the store.
         Unavailable: the store cannot be reached.
     """
-    stopping = threading.Event()
-    _stop_on_signals(stopping)
+    ending = _Ending(parent_pid)
     settings.data.mkdir(parents=True, exist_ok=True)
     with exclusive_lock(settings.store_url):
         engine = _make_engine(settings)
         engine.start()
-        while not stopping.wait(_PARENT_POLL_SECONDS):
-            if parent_pid is not None and os.getppid() != parent_pid:
-                log.warning("the parent process is gone, so the worker ends")
-                break
+        ending.wait()
         engine.hand_over()
         logging.shutdown()
         os._exit(0)
 
 
-def _stop_on_signals(stopping: threading.Event) -> None:
-    def stop(number: int, frame: FrameType | None) -> None:
-        stopping.set()
+class _Ending:
+    """Knows when to end: on SIGTERM or SIGINT, or when the parent is gone.
 
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
+    Before :meth:`wait` there is nothing to hand over and the process ends at once: a worker that is
+    still starting holds no work, and its children die with it.
+    """
+
+    def __init__(self, parent_pid: int | None) -> None:
+        self._wanted = threading.Event()
+        self._orderly = False
+        signal.signal(signal.SIGTERM, self._on_signal)
+        signal.signal(signal.SIGINT, self._on_signal)
+        if parent_pid is not None:
+            threading.Thread(target=self._watch, args=(parent_pid,), name="parent-watch", daemon=True).start()
+
+    def wait(self) -> None:
+        """Wait until the end is wanted; from now on it is an orderly one."""
+        self._orderly = True
+        while not self._wanted.wait(_PARENT_POLL_SECONDS):
+            pass  # a wait without end would keep Python from running signal handlers on some systems
+
+    def _end(self) -> None:
+        if not self._orderly:
+            os._exit(0)
+        self._wanted.set()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._end()
+
+    def _watch(self, parent_pid: int) -> None:
+        while os.getppid() == parent_pid:
+            time.sleep(_PARENT_POLL_SECONDS)
+        self._end()
 
 
 def _make_engine(settings: Settings) -> Engine:

@@ -1,0 +1,69 @@
+"""The worker process and its supervisor: one per SQLite store, dies with its parent, comes back when killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from service import worker
+from service.settings import Settings
+from service.supervisor import WorkerSupervisor
+from service.worker import AlreadyRunningError, engine_options, exclusive_lock, sqlite_folder
+from tests.service.jobs.conftest import PATIENCE, is_alive, wait_for
+
+
+def test_one_worker_at_a_time_holds_a_sqlite_store(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker, "LOCK_SECONDS", 0.2)
+    url = f"sqlite:///{tmp_path}/store.sqlite3"
+    with exclusive_lock(url):
+        with pytest.raises(AlreadyRunningError, match="another worker already runs on"), exclusive_lock(url):
+            pass
+        with exclusive_lock("postgresql://host/name"):
+            pass
+    with exclusive_lock(url):
+        pass
+
+
+def test_workflows_lie_beside_the_store(tmp_path):
+    alone = engine_options(Settings(data=tmp_path, processes=3))
+    assert alone.workflows_url == f"sqlite:///{tmp_path}/jobs.sqlite3"
+    assert (alone.exclusive, alone.parts_at_hand) == (True, 6)
+    shared = engine_options(Settings(data=tmp_path, processes=3, database="postgresql://host/name"))
+    assert (shared.workflows_url, shared.schema) == ("postgresql://host/name", "rulewood_jobs")
+    assert (shared.exclusive, shared.parts_at_hand) == (False, 3)
+    assert sqlite_folder("postgresql://host/name") is None
+
+
+def test_a_killed_worker_comes_back_and_a_stopped_one_does_not(tmp_path):
+    supervisor = WorkerSupervisor(Settings(data=tmp_path, processes=1))
+    supervisor.start()
+    first = wait_for(lambda: supervisor.pid)
+    os.kill(first, signal.SIGKILL)
+    second = wait_for(lambda: supervisor.pid not in (None, first) and supervisor.pid)
+    supervisor.stop()
+    assert supervisor.pid is None
+    assert not is_alive(second)
+
+
+def test_a_worker_dies_with_its_parent(tmp_path):
+    program = (
+        "import sys, time\n"
+        "from service.settings import Settings\n"
+        "from service.supervisor import WorkerSupervisor\n"
+        f"supervisor = WorkerSupervisor(Settings(data={str(tmp_path)!r}, processes=1))\n"
+        "supervisor.start()\n"
+        "while supervisor.pid is None:\n"
+        "    time.sleep(0.01)\n"
+        "print(supervisor.pid, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    pid = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait(timeout=PATIENCE)
+    parent.stdout.close()
+    wait_for(lambda: not is_alive(pid))
