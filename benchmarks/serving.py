@@ -32,8 +32,7 @@ import numpy as np
 import psutil
 from sklearn.datasets import load_breast_cancer
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from learners.catalog import dump_model
 from learners.table import Column, Kind, Series, Table
@@ -165,7 +164,9 @@ def compare_answers(client: httpx.Client, model: DecisionTreeClassifier, names: 
 def process(command: list[str], port: int, path: str, environment: dict[str, str]) -> Iterator[tuple[int, float]]:
     """A server and the seconds until it answered."""
     start = time.perf_counter()
-    server = subprocess.Popen(command, env=os.environ | environment, stderr=subprocess.DEVNULL, cwd=ROOT)
+    server = subprocess.Popen(
+        command, env=os.environ | environment, stderr=subprocess.DEVNULL, cwd=Path(__file__).parents[1]
+    )
     try:
         while True:
             assert server.poll() is None, f"{command} ended"
@@ -279,7 +280,7 @@ def measure_case(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=3.0)
+    parser.add_argument("--seconds", type=int, default=3, help="of each turn")
     parser.add_argument("--only", default="")
     with tempfile.TemporaryDirectory() as folder:
         measure(parser.parse_args(), Path(folder))

@@ -183,7 +183,14 @@ def answer_json(
         Invalid: every row is bad.
     """
     refuse_if_all_bad(encoded)
+    if form == "predictions" and not options.explain and _nothing_to_say(encoded):
+        return join_answer(model, model.answers(encoded.values), _tail(encoded))
     return join_answer(model, answer_rows(model, encoded, options, describe, form), _tail(encoded), form)
+
+
+def _nothing_to_say(encoded: Encoded) -> bool:
+    """Whether every row is answered without error or warning."""
+    return not encoded.faults and not encoded.unseen and not np.isnan(encoded.values).any()
 
 
 def join_answer(model: ServedModel, members: Iterable[bytes], tail: bytes, form: Form = "predictions") -> bytes:
