@@ -48,6 +48,24 @@ def inner_kernel(function: Kernel) -> Kernel:
     return cast("Kernel", _Deferred(cast("FunctionType", function), is_inner=True))
 
 
+def lean_kernel(function: Kernel) -> Kernel:
+    """Compile a function that only reads and writes the arrays it is given, and makes none.
+
+    Without reference counts, whose atomic instructions would cost as much as the work itself where
+    many small arrays are passed about. Making an array in it is refused when it is compiled.
+    """
+    if INTERPRETED:
+        return function
+    return cast("Kernel", _Deferred(cast("FunctionType", function), is_lean=True))
+
+
+def lean_inner_kernel(function: Kernel) -> Kernel:
+    """Both at once: called by kernels only, and makes no array."""
+    if INTERPRETED:
+        return function
+    return cast("Kernel", _Deferred(cast("FunctionType", function), is_inner=True, is_lean=True))
+
+
 def interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
     """The plain Python function beneath a kernel."""
     plain: Callable[..., Any] = getattr(function, "py_func", function)
@@ -75,9 +93,10 @@ def is_loaded() -> bool:
 class _Deferred:
     """Stands for a kernel until it is called; ``py_func`` is the function as written."""
 
-    def __init__(self, function: FunctionType, *, is_inner: bool = False) -> None:
+    def __init__(self, function: FunctionType, *, is_inner: bool = False, is_lean: bool = False) -> None:
         self.py_func = function
         self._is_inner = is_inner
+        self._is_lean = is_lean
         self._compiled: Callable[..., Any] | None = None
         update_wrapper(self, function)
 
@@ -98,10 +117,12 @@ class _Deferred:
                 import numba
 
                 _resolve(self.py_func)
-                inner: dict[str, Any] = {}
+                options: dict[str, Any] = {"no_cfunc_wrapper": True}
                 if self._is_inner:
-                    inner = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-                self._compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **inner)(self.py_func)
+                    options["no_cpython_wrapper"] = True
+                if self._is_lean:
+                    options["_nrt"] = False
+                self._compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(self.py_func)
                 if self.py_func.__globals__.get(self.py_func.__name__) is self:
                     self.py_func.__globals__[self.py_func.__name__] = self._compiled
             return self._compiled

@@ -13,14 +13,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from learners._accel import inner_kernel, kernel
+from learners._accel import lean_inner_kernel, lean_kernel
 from learners.types import FloatArray
 
 ENTROPY, GINI, VARIANCE = 0, 1, 2
 CRITERIA = {"entropy": ENTROPY, "gain-ratio": ENTROPY, "gini": GINI, "variance": VARIANCE}
 
 
-@inner_kernel
+@lean_inner_kernel
 def weighted_log(weight: float) -> float:
     """``w log2 w``, 0 where w is 0."""
     if weight <= 0.0:
@@ -28,7 +28,7 @@ def weighted_log(weight: float) -> float:
     return weight * math.log2(weight)
 
 
-@kernel
+@lean_kernel
 def impurity_sum(stats: FloatArray, criterion: int) -> float:
     """Weight times impurity of a set of rows.
 
@@ -52,7 +52,7 @@ def impurity_sum(stats: FloatArray, criterion: int) -> float:
     return max(spread, 0.0)
 
 
-@inner_kernel
+@lean_inner_kernel
 def total_weight(stats: FloatArray, criterion: int) -> float:
     """The weight of the rows that ``stats`` (see :func:`impurity_sum`) sums up."""
     if criterion == VARIANCE:

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from learners._accel import inner_kernel, kernel
+from learners._accel import lean_inner_kernel, lean_kernel
 from learners.trees.criteria import VARIANCE, impurity_sum, total_weight, weighted_log
 from learners.trees.missing import branch_shares, known_end, known_stats
 from learners.trees.nodes import LEAF, LEVELS, THRESHOLD
@@ -65,7 +65,7 @@ _AVERAGE_SLACK = 1e-3
 _MOST_MINIMUM = 25.0
 
 
-@inner_kernel
+@lean_inner_kernel
 def describe(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
     """Fill a node's weight, mass, value and impurity; returns whether it is pure.
 
@@ -95,7 +95,7 @@ def describe(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
     return classes < 2
 
 
-@inner_kernel
+@lean_inner_kernel
 def describe_numbers(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
     """The part of :func:`describe` for regression: mean and variance in two passes."""
     start = grown.nodes[node].start
@@ -128,7 +128,7 @@ def describe_numbers(problem: Problem, rules: Rules, grown: Grown, node: int) ->
     return least == most
 
 
-@inner_kernel
+@lean_inner_kernel
 def may_split(rules: Rules, grown: Grown, node: int, pure: bool) -> bool:
     """Whether the stop rules let a test be looked for."""
     if pure or grown.nodes[node].mass < rules.min_split or grown.nodes[node].mass < 2.0 * rules.min_leaf:
@@ -136,7 +136,7 @@ def may_split(rules: Rules, grown: Grown, node: int, pure: bool) -> bool:
     return rules.max_depth < 0 or grown.nodes[node].depth < rules.max_depth
 
 
-@inner_kernel
+@lean_inner_kernel
 def threshold_least(rules: Rules, known_mass: float) -> float:
     """Least mass on each side of a threshold; C4.5 asks a tenth of the mean class size, 25 at most."""
     if not rules.quinlan_minimum:
@@ -145,7 +145,7 @@ def threshold_least(rules: Rules, known_mass: float) -> float:
     return max(min(tenth, _MOST_MINIMUM), rules.min_leaf)
 
 
-@inner_kernel
+@lean_inner_kernel
 def evaluate_columns(
     problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, active: BoolArray, first: int, last: int
 ) -> None:
@@ -190,7 +190,7 @@ def evaluate_columns(
         work.columns[column].score = ratio if rules.by_ratio else gain
 
 
-@inner_kernel
+@lean_inner_kernel
 def evaluate_threshold(
     problem: Problem, rules: Rules, work: Work, column: int, start: int, stop: int, mass: float, weight: float
 ) -> tuple[int, float, float]:
@@ -225,7 +225,7 @@ def evaluate_threshold(
     return place, gain, ratio_of(gain, weight, parts)
 
 
-@inner_kernel
+@lean_inner_kernel
 def ratio_of(gain: float, weight: float, parts: float) -> float:
     """Gain ratio; ``parts`` is the sum of w log2 w over branches and missing. 0 where it is undefined."""
     information = (weighted_log(weight) - parts) / weight
@@ -234,7 +234,7 @@ def ratio_of(gain: float, weight: float, parts: float) -> float:
     return gain / information
 
 
-@inner_kernel
+@lean_inner_kernel
 def evaluate_levels(
     problem: Problem, rules: Rules, work: Work, column: int, start: int, stop: int, mass: float, weight: float
 ) -> tuple[int, float, float]:
@@ -267,7 +267,7 @@ def evaluate_levels(
     return place, gain, ratio_of(gain, weight, parts)
 
 
-@inner_kernel
+@lean_inner_kernel
 def choose(problem: Problem, rules: Rules, work: Work, impurity: float) -> int:
     """The column of the best test, -1 if there is none; of equal ones the lowest column.
 
@@ -289,7 +289,7 @@ def choose(problem: Problem, rules: Rules, work: Work, impurity: float) -> int:
     return best
 
 
-@inner_kernel
+@lean_inner_kernel
 def average_gain(problem: Problem, work: Work) -> float:
     """Mean gain of the tests that count."""
     total = 0.0
@@ -308,7 +308,7 @@ def average_gain(problem: Problem, work: Work) -> float:
     return total_all / max(count_all, 1)
 
 
-@inner_kernel
+@lean_inner_kernel
 def mark_branches(problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, column: int) -> tuple[int, int]:
     """Fill ``branch`` for every id of the node (-1: missing) by the chosen test.
 
@@ -339,7 +339,7 @@ def mark_branches(problem: Problem, rules: Rules, work: Work, grown: Grown, node
     return branches, groups
 
 
-@inner_kernel
+@lean_inner_kernel
 def has_room(
     problem: Problem, grown: Grown, counters: IntArray, nodes: int, levels: int, place: int, total: int | np.int64
 ) -> bool:
@@ -356,7 +356,7 @@ def has_room(
     )
 
 
-@inner_kernel
+@lean_inner_kernel
 def record_test(
     problem: Problem, rules: Rules, work: Work, grown: Grown, counters: IntArray, node: int, column: int, groups: int
 ) -> None:
@@ -386,7 +386,7 @@ def record_test(
     counters[N_LEVELS] = position
 
 
-@inner_kernel
+@lean_inner_kernel
 def add_children(
     rules: Rules, work: Work, grown: Grown, counters: IntArray, node: int, branches: int, spare: bool
 ) -> None:
@@ -418,7 +418,7 @@ def add_children(
     counters[N_NODES] += children
 
 
-@inner_kernel
+@lean_inner_kernel
 def prepare_split(
     problem: Problem, rules: Rules, work: Work, grown: Grown, counters: IntArray, node: int, column: int
 ) -> tuple[int, int]:
@@ -447,7 +447,7 @@ def prepare_split(
     return branches, missing
 
 
-@inner_kernel
+@lean_inner_kernel
 def push_children(grown: Grown, counters: IntArray, node: int, slot: int) -> None:
     """Put the children that have rows on the stack, from place ``slot`` on, with their parent's columns."""
     first = grown.nodes[node].first_child
@@ -462,7 +462,7 @@ def push_children(grown: Grown, counters: IntArray, node: int, slot: int) -> Non
     counters[N_STACK] = top
 
 
-@kernel
+@lean_kernel
 def grow(problem: Problem, rules: Rules, work: Work, grown: Grown, counters: IntArray, budget: int) -> int:
     """Grow depth first until the stack is empty (``DONE``), the budget spent or space is needed."""
     columns = problem.keys.shape[0]

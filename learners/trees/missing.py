@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners._accel import inner_kernel
+from learners._accel import lean_inner_kernel
 from learners.trees.criteria import VARIANCE
 from learners.trees.presort import KeyLayout
 from learners.trees.problem import CENTRED, MASS, WEIGHT, Problem, Rules, Work
 from learners.types import FloatArray, IntArray
 
 
-@inner_kernel
+@lean_inner_kernel
 def known_end(keys: IntArray, lo: int, hi: int, layout: KeyLayout) -> int:
     """End of the known entries of a sorted segment; the missing ones lie from there to ``hi``."""
     if hi == lo or (keys[hi - 1] >> layout.rank_shift) != layout.missing_rank:
@@ -34,7 +34,7 @@ def known_end(keys: IntArray, lo: int, hi: int, layout: KeyLayout) -> int:
     return low
 
 
-@inner_kernel
+@lean_inner_kernel
 def known_stats(problem: Problem, rules: Rules, keys: IntArray, lo: int, hi: int, stats: FloatArray) -> float:
     """Sum up the known rows of a segment into ``stats``; returns their mass."""
     layout = problem.layout
@@ -59,7 +59,7 @@ def known_stats(problem: Problem, rules: Rules, keys: IntArray, lo: int, hi: int
     return mass
 
 
-@inner_kernel
+@lean_inner_kernel
 def branch_shares(problem: Problem, rules: Rules, work: Work, start: int, end: int, branches: int) -> int:
     """Fill ``share`` from ``branch`` and list the ids with a missing value in ``absent``; returns how many."""
     for b in range(branches):

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners._accel import inner_kernel
+from learners._accel import lean_inner_kernel
 from learners.trees.problem import MASS, WEIGHT, Problem, Rules, Work
 from learners.types import FloatArray, IntArray
 
 
-@inner_kernel
+@lean_inner_kernel
 def number_children(
     problem: Problem, rules: Rules, work: Work, start: int, end: int, place: int, branches: int, missing: int
 ) -> None:
@@ -42,7 +42,7 @@ def number_children(
         move_numbers(problem.numbers[MASS], work, start, end, place, branches)
 
 
-@inner_kernel
+@lean_inner_kernel
 def move_rows(problem: Problem, work: Work, start: int, end: int, place: int, branches: int) -> None:
     """Move the table rows to the new ids."""
     for one in range(start, end):
@@ -58,7 +58,7 @@ def move_rows(problem: Problem, work: Work, start: int, end: int, place: int, br
         problem.row[place + i] = work.keys[i]
 
 
-@inner_kernel
+@lean_inner_kernel
 def move_numbers(numbers: FloatArray, work: Work, start: int, end: int, place: int, branches: int) -> None:
     """Move weights to the new ids; a row with a missing value is divided by the branches' shares."""
     for one in range(start, end):
@@ -74,7 +74,7 @@ def move_numbers(numbers: FloatArray, work: Work, start: int, end: int, place: i
         numbers[place + i] = work.spare_numbers[i]
 
 
-@inner_kernel
+@lean_inner_kernel
 def move_column(problem: Problem, work: Work, column: int, start: int, end: int, branches: int, missing: int) -> None:
     """Move one column's keys; ``work.keys`` and ``work.cursor`` are scratch of the calling thread."""
     spare = work.keys
@@ -106,7 +106,7 @@ def move_column(problem: Problem, work: Work, column: int, start: int, end: int,
         keys[place + i] = spare[i]
 
 
-@inner_kernel
+@lean_inner_kernel
 def halve_column(problem: Problem, work: Work, spare: IntArray, keys: IntArray, start: int, end: int) -> None:
     """The common case, two branches and nothing missing, without a branch in the code.
 

@@ -5,20 +5,20 @@ Depth-first growth on one thread needs none of these: :func:`~learners.trees.gro
 
 from __future__ import annotations
 
-from learners._accel import kernel
+from learners._accel import lean_kernel
 from learners.trees.grower import choose, describe, evaluate_columns, may_split, prepare_split
 from learners.trees.partition import move_column
 from learners.trees.problem import Grown, Problem, Rules, Work
 from learners.types import BoolArray, IntArray
 
 
-@kernel
+@lean_kernel
 def open_node(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
     """Describe a node; returns whether a test may be looked for."""
     return may_split(rules, grown, node, describe(problem, rules, grown, node))
 
 
-@kernel
+@lean_kernel
 def search(
     problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, active: BoolArray, first: int, last: int
 ) -> None:
@@ -26,13 +26,13 @@ def search(
     evaluate_columns(problem, rules, work, grown, node, active, first, last)
 
 
-@kernel
+@lean_kernel
 def pick(problem: Problem, rules: Rules, work: Work, grown: Grown, node: int) -> int:
     """The column of the best test, or -1."""
     return choose(problem, rules, work, grown.nodes[node].impurity)
 
 
-@kernel
+@lean_kernel
 def divide(
     problem: Problem, rules: Rules, work: Work, grown: Grown, counters: IntArray, node: int, column: int
 ) -> tuple[int, int]:
@@ -40,7 +40,7 @@ def divide(
     return prepare_split(problem, rules, work, grown, counters, node, column)
 
 
-@kernel
+@lean_kernel
 def move_columns(
     problem: Problem,
     work: Work,

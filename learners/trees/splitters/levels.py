@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from learners._accel import inner_kernel
+from learners._accel import lean_inner_kernel
 from learners.trees.criteria import VARIANCE, impurity_sum, total_weight
 from learners.trees.problem import (
     CENTRED,
@@ -37,7 +37,7 @@ from learners.types import FloatArray, IntArray
 _POWER_STEPS = 64
 
 
-@inner_kernel
+@lean_inner_kernel
 def group_levels(problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, column: int) -> int:
     """Fill ``code``, ``start`` and ``mass`` of ``groups``, and ``group_stats``; returns the number of groups."""
     layout = problem.layout
@@ -71,7 +71,7 @@ def group_levels(problem: Problem, rules: Rules, work: Work, keys: IntArray, lo:
     return group + 1
 
 
-@inner_kernel
+@lean_inner_kernel
 def multiway_gain(rules: Rules, work: Work, groups: int, stats: FloatArray, least: float) -> tuple[int, float]:
     """Gain sum of one branch a level; place 0, or -1 unless two branches hold the least mass."""
     inside = 0.0
@@ -85,7 +85,7 @@ def multiway_gain(rules: Rules, work: Work, groups: int, stats: FloatArray, leas
     return 0, max(impurity_sum(stats, rules.criterion) - inside, 0.0)
 
 
-@inner_kernel
+@lean_inner_kernel
 def best_one(rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float) -> tuple[int, float]:
     """The level that gains most against the rest: (group, gain sum)."""
     right = work.sums[RIGHT]
@@ -108,7 +108,7 @@ def best_one(rules: Rules, work: Work, groups: int, stats: FloatArray, mass: flo
     return place, best
 
 
-@inner_kernel
+@lean_inner_kernel
 def farthest_direction(rules: Rules, work: Work, groups: int, stats: FloatArray) -> None:
     """Fill ``direction`` with the way from the mean to the level that is farthest from it, by weight."""
     total = total_weight(stats, rules.criterion)
@@ -126,7 +126,7 @@ def farthest_direction(rules: Rules, work: Work, groups: int, stats: FloatArray)
                 direction[k] = work.group_stats[g, k] / weight - stats[k] / total
 
 
-@inner_kernel
+@lean_inner_kernel
 def principal_direction(rules: Rules, work: Work, groups: int, stats: FloatArray) -> None:
     """Fill ``direction`` with the first principal component of the levels' class distributions.
 
@@ -158,7 +158,7 @@ def principal_direction(rules: Rules, work: Work, groups: int, stats: FloatArray
             direction[k] = right[k] / length
 
 
-@inner_kernel
+@lean_inner_kernel
 def sort_groups(work: Work, groups: int) -> None:
     """Bring ``order`` into ascending order of ``value``: a stable merge sort from pairs upwards."""
     width = 1
@@ -181,7 +181,7 @@ def sort_groups(work: Work, groups: int) -> None:
         width *= 2
 
 
-@inner_kernel
+@lean_inner_kernel
 def order_groups(rules: Rules, work: Work, groups: int, stats: FloatArray) -> None:
     """Fill ``order``: groups by mean, by share of the second class, or along the direction."""
     classes = stats.shape[0]
@@ -201,7 +201,7 @@ def order_groups(rules: Rules, work: Work, groups: int, stats: FloatArray) -> No
     sort_groups(work, groups)
 
 
-@inner_kernel
+@lean_inner_kernel
 def best_subset(
     rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
 ) -> tuple[int, float]:
@@ -233,7 +233,7 @@ def best_subset(
     return place, best
 
 
-@inner_kernel
+@lean_inner_kernel
 def assign_groups(rules: Rules, work: Work, groups: int, place: int) -> int:
     """Fill ``branch`` for the chosen test; returns the number of branches.
 

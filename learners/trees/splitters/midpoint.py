@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from learners._accel import kernel
+from learners._accel import lean_kernel
 
 
-@kernel
+@lean_kernel
 def midpoint(lower: float, upper: float) -> float:
     """A threshold t with ``lower <= t < upper``: halfway, or ``lower`` if halfway rounds onto ``upper``.
 

@@ -21,20 +21,20 @@ import math
 
 import numpy as np
 
-from learners._accel import inner_kernel
+from learners._accel import lean_inner_kernel
 from learners.trees.criteria import GINI, VARIANCE, impurity_sum
 from learners.trees.presort import KeyLayout
 from learners.trees.problem import CENTRED, KNOWN, LEFT, MASS, RIGHT, TIE, WEIGHT, Problem, Rules, Work
 from learners.types import IntArray
 
 
-@inner_kernel
+@lean_inner_kernel
 def differ(keys: IntArray, i: int, layout: KeyLayout) -> bool:
     """Whether entries i and i + 1 have different values."""
     return bool((keys[i] >> layout.rank_shift) != (keys[i + 1] >> layout.rank_shift))
 
 
-@inner_kernel
+@lean_inner_kernel
 def class_changes(keys: IntArray, i: int, lo: int, hi: int, layout: KeyLayout) -> bool:
     """Whether the values at i and i + 1, all their rows considered, are not purely of one same class.
 
@@ -57,7 +57,7 @@ def class_changes(keys: IntArray, i: int, lo: int, hi: int, layout: KeyLayout) -
     return False
 
 
-@inner_kernel
+@lean_inner_kernel
 def scan_binary_counts(
     keys: IntArray, lo: int, hi: int, layout: KeyLayout, positives: int | np.int64, least: int
 ) -> tuple[int, float]:
@@ -87,7 +87,7 @@ def scan_binary_counts(
     return place, best
 
 
-@inner_kernel
+@lean_inner_kernel
 def scan_moments(
     problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, mass: float, least: float
 ) -> tuple[int, float]:
@@ -132,7 +132,7 @@ def scan_moments(
     return place, best
 
 
-@inner_kernel
+@lean_inner_kernel
 def scan_class_counts(
     problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, least: int
 ) -> tuple[int, float]:
@@ -187,7 +187,7 @@ def scan_class_counts(
     return place, best
 
 
-@inner_kernel
+@lean_inner_kernel
 def scan_class_weights(
     problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, mass: float, least: float
 ) -> tuple[int, float]:
@@ -223,7 +223,7 @@ def scan_class_weights(
     return place, best
 
 
-@inner_kernel
+@lean_inner_kernel
 def count_thresholds(
     problem: Problem, rules: Rules, keys: IntArray, lo: int, hi: int, mass: float, least: float
 ) -> int:
