@@ -16,11 +16,7 @@ from starlette.types import ASGIApp
 from service import logs
 from service.deps import Services
 from service.front import Front
-from service.gate import Gate, InFlight
-from service.http import install_error_handlers
 from service.metrics import Metrics
-from service.observing import Observer
-from service.openapi import install_document
 from service.operations.ingesting import Ingester
 from service.operations.keys import Keyring, is_loopback
 from service.operations.serving import ChangeWatcher, Serving
@@ -41,6 +37,10 @@ from service.settings import Settings
 from service.store import changes
 from service.store.blobs import Blobs
 from service.store.session import Store
+from service.web.gate import Gate, InFlight
+from service.web.observing import Observer
+from service.web.openapi import install_document
+from service.web.strict_routes import install_error_handlers
 
 _ROUTERS = (datasets, learners, jobs, models, predictions, rules, trees, keys, operations, metrics, docs)
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from fastapi import Depends, Query
 from starlette.requests import Request
 
-from service.gate import InFlight
 from service.metrics import Metrics
 from service.operations.ingesting import Ingester
 from service.operations.keys import Keyring, Principal
@@ -17,6 +16,7 @@ from service.operations.serving import Serving
 from service.settings import Settings
 from service.store.blobs import Blobs
 from service.store.session import Store
+from service.web.gate import InFlight
 
 
 @dataclass

@@ -59,30 +59,44 @@ class BadRequest(ServiceError):
 
 
 class Unauthenticated(ServiceError):
+    """No key, or one that is not known."""
+
     status, slug, title = 401, "unauthenticated", "A key is needed"
 
 
 class Forbidden(ServiceError):
+    """The key lacks the scope."""
+
     status, slug, title = 403, "forbidden", "The key does not allow this"
 
 
 class NotFound(ServiceError):
+    """No such resource in this workspace."""
+
     status, slug, title = 404, "not-found", "There is no such thing"
 
 
 class NotAcceptable(ServiceError):
+    """None of the formats in Accept can be given."""
+
     status, slug, title = 406, "not-acceptable", "The format asked for cannot be given"
 
 
 class Conflict(ServiceError):
+    """What is there already forbids the change."""
+
     status, slug, title = 409, "conflict", "The state of things forbids this"
 
 
 class TooLarge(ServiceError):
+    """A limit on size is exceeded; the detail names it."""
+
     status, slug, title = 413, "too-large", "A limit is exceeded"
 
 
 class UnsupportedMediaType(ServiceError):
+    """A content type or encoding that is not read."""
+
     status, slug, title = 415, "unsupported-media-type", "The format or encoding is not supported"
 
 
@@ -93,6 +107,8 @@ class Invalid(ServiceError):
 
 
 class TooManyRequests(ServiceError):
+    """More requests in flight than are taken."""
+
     status, slug, title = 429, "too-many-requests", "Too much at once"
 
 
@@ -103,4 +119,6 @@ class Unavailable(ServiceError):
 
 
 class StorageFull(ServiceError):
+    """The disk of the store is full; nothing was written."""
+
     status, slug, title = 507, "storage-full", "There is no space left"

@@ -19,11 +19,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.deps import Services
 from service.errors import ServiceError
 from service.logs import logger
-from service.observing import request_id_of, safe_headers
 from service.operations.answering import IN_THREAD, answer_fast, answer_large
 from service.operations.predict import Bounds, Describe
 from service.operations.served import ServedModel
 from service.problems import describer
+from service.web.observing import request_id_of, safe_headers
 
 PREFIX, SUFFIX = "/api/v1/models/", "/predictions"
 #: The route's template, under which its requests are counted.

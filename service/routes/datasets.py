@@ -10,12 +10,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from service.deps import Cursor, PageSize, Services, ServicesHere, Trainer
-from service.http import make_router
-from service.openapi import content, created, errors
 from service.operations import datasets as operations
 from service.schemas.base import Page, timestamp
 from service.schemas.datasets import Dataset, DatasetProfile, DatasetRows, Revision
-from service.uploads import Upload, receive
+from service.web.openapi import content, created, errors
+from service.web.strict_routes import make_router
+from service.web.uploads import Upload, receive
 
 router = make_router(prefix="/api/v1/datasets", tags=["datasets"])
 

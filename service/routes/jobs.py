@@ -14,12 +14,12 @@ from starlette.responses import StreamingResponse
 from service import strict_json
 from service.deps import Cursor, PageSize, ServicesHere, Trainer
 from service.errors import Unavailable
-from service.http import make_router
-from service.openapi import content, created, errors
 from service.operations import jobs as operations
 from service.schemas.base import Page, timestamp, timestamp_or_none
 from service.schemas.jobs import Job, JobKind, JobRequest, StateName
 from service.store.session import Store
+from service.web.openapi import content, created, errors
+from service.web.strict_routes import make_router
 
 router = make_router(prefix="/api/v1/jobs", tags=["jobs"])
 

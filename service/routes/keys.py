@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import Path, Response
 
 from service.deps import Admin, ServicesHere
-from service.http import make_router
-from service.openapi import created, errors
 from service.operations import keys as operations
 from service.schemas.base import timestamp, timestamp_or_none
 from service.schemas.keys import Key, KeyList, KeyRequest, NewKey
+from service.web.openapi import created, errors
+from service.web.strict_routes import make_router
 
 router = make_router(prefix="/api/v1/keys", tags=["keys"])
 

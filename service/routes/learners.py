@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from fastapi import Path
 
 from service.deps import Reader
-from service.http import make_router
-from service.openapi import errors
 from service.operations import learners as operations
 from service.schemas.learners import Learner, LearnerList
+from service.web.openapi import errors
+from service.web.strict_routes import make_router
 
 router = make_router(prefix="/api/v1/learners", tags=["learners"])
 

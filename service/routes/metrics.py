@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import Response
 
 from service.deps import Reader, ServicesHere
-from service.http import make_router
 from service.metrics import MEDIA_TYPE
-from service.openapi import content, errors
+from service.web.openapi import content, errors
+from service.web.strict_routes import make_router
 
 router = make_router(tags=["operations"])
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import Path, Response
 
 from service.deps import Admin, Cursor, PageSize, Reader, ServicesHere, Trainer
-from service.http import make_router
-from service.openapi import errors
 from service.operations import models as operations
 from service.schemas.base import Page, timestamp, timestamp_or_none
 from service.schemas.models import Alias, AliasTarget, InputSchema, Model, ModelChanges, ModelVersion
+from service.web.openapi import errors
+from service.web.strict_routes import make_router
 
 router = make_router(prefix="/api/v1/models", tags=["models"])
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from service.deps import ServicesHere
-from service.http import make_router
-from service.openapi import errors
 from service.operations import health
 from service.schemas.health import Live, Ready
+from service.web.openapi import errors
+from service.web.strict_routes import make_router
 
 router = make_router(tags=["operations"])
 

@@ -11,14 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from service.deps import Predictor, Services, ServicesHere
-from service.http import make_router
-from service.openapi import Responses, errors
 from service.operations.answering import IN_THREAD, MEDIA_TYPES, Call, Reply, answer, format_of, format_wanted
 from service.operations.predict import Bounds, Form
 from service.operations.rows import Options
 from service.problems import describer
 from service.routes.models import Reference
 from service.schemas.predictions import Explanations, Matrix, NamedRows, Predictions
+from service.web.openapi import Responses, errors
+from service.web.strict_routes import make_router
 
 router = make_router(prefix="/api/v1/models", tags=["predictions"])
 

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 from fastapi import Query, Response
 
 from service.deps import Reader, ServicesHere
-from service.http import make_router
-from service.openapi import errors
 from service.operations.json_text import encode_json
 from service.operations.rules import SqlForm, rules_json, rules_text
 from service.routes.models import Reference
 from service.schemas.rules import Rules
+from service.web.openapi import errors
+from service.web.strict_routes import make_router
 
 router = make_router(prefix="/api/v1/models", tags=["models"])
 

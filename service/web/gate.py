@@ -1,6 +1,6 @@
 """What a request must pass before anything reads it: requests in flight, size, encoding, a sane address.
 
-Pure ASGI, beneath :mod:`service.observing`, which turns what is raised here into problem documents.
+Pure ASGI, beneath :mod:`service.web.observing`, which turns what is raised here into problem documents.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from service.gate import Gate, InFlight
-from service.observing import Observer, request_id_of
 from service.settings import Limits
+from service.web.gate import Gate, InFlight
+from service.web.observing import Observer, request_id_of
 
 Headers = list[tuple[bytes, bytes]]
 

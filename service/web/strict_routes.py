@@ -84,7 +84,7 @@ def to_response(rendered: Rendered) -> Response:
 
 
 async def _answer_defect(request: Request, error: Exception) -> Response:
-    """Starlette raises the error again after this answer, and :mod:`service.observing` logs it."""
+    """Starlette raises the error again after this answer, and :mod:`service.web.observing` logs it."""
     return respond(request, InternalError.of_request(request.state.request_id))
 
 

@@ -1,0 +1,1 @@
+"""HTTP itself: what every request passes, strict routes, uploads, the OpenAPI document."""
