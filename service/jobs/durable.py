@@ -20,7 +20,9 @@ log = logging.getLogger("rulewood.jobs")
 APPLICATION_VERSION = "1"
 #: Finished workflows are of no use after this; the job's own row stays.
 RETENTION_SECONDS = 7 * 86_400.0
-_QUEUE_POLL_SECONDS = 0.1
+#: A process idles this long at most between two parts.
+_PARTS_POLL_SECONDS = 0.05
+_JOBS_POLL_SECONDS = 0.1
 _PAGE = 500
 
 
@@ -50,16 +52,16 @@ def launch(url: str, schema: str, executor_id: str, steps: Steps, *, parts: int,
     DBOS(config=config)
     workflows = register(steps)
     DBOS.launch()
-    _register_queue(PARTS_QUEUE, parts)
-    _register_queue(JOBS_QUEUE, jobs)
+    _register_queue(PARTS_QUEUE, parts, _PARTS_POLL_SECONDS)
+    _register_queue(JOBS_QUEUE, jobs, _JOBS_POLL_SECONDS)
     return workflows
 
 
-def _register_queue(name: str, worker_concurrency: int) -> None:
+def _register_queue(name: str, worker_concurrency: int, poll_seconds: float) -> None:
     DBOS.register_queue(
         name,
         worker_concurrency=worker_concurrency,
-        polling_interval_sec=_QUEUE_POLL_SECONDS,
+        polling_interval_sec=poll_seconds,
         on_conflict="always_update",
     )
 

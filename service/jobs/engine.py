@@ -56,15 +56,6 @@ class EngineOptions:
     exclusive: bool
     limits: Limits
 
-    @property
-    def parts_at_hand(self) -> int:
-        """Parts taken from the queue at a time.
-
-        A worker that is alone takes a second one for each process, which then does not idle until the
-        next look at the queue. Beside others it must not: they might idle while that part waits here.
-        """
-        return 2 * self.processes if self.exclusive else self.processes
-
 
 class Engine:
     """Starts with :meth:`start`, ends with :meth:`hand_over`, after which the process must exit.
@@ -112,7 +103,7 @@ class Engine:
             options.schema,
             self.worker_id,
             self._runner,
-            parts=options.parts_at_hand,
+            parts=options.processes,
             jobs=4 + 4 * options.processes,
         )
         dispatcher = Dispatcher(self._store, self._pool, self._runner, workflows)

@@ -15,7 +15,7 @@ from tests.service.jobs.test_engine import ECHO, spin
 
 
 def test_a_killed_worker_is_followed_by_one_that_keeps_the_finished_parts(work, house):
-    first = house.worker()
+    first = house.worker(processes=2)
     part, marker = work.hold(2)
     job_id = work.submit({"fold-1": ECHO, "fold-2": part, "fit": ECHO}, model="kept")
     wait_for(lambda: "fold-1" in work.parts(job_id))

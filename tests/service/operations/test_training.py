@@ -233,7 +233,7 @@ def test_a_process_keeps_the_last_preparation(bench):
 def test_whole_jobs_with_a_worker_that_is_killed(bench, start_worker):
     """Train, cross-validate and register; once undisturbed, once with the worker killed in between: same bits."""
     dataset = bench.put(table_path("credit-g.csv"))
-    evaluation = {"method": "k-fold", "folds": 50}
+    evaluation = {"method": "k-fold", "folds": 20}
     model = {"name": "credit", "aliases": ["champion"], "notes": "first", "tags": ["german"]}
     request = bench.request(dataset, target="class", evaluation=evaluation, model=model)
     supervisor = start_worker()
@@ -242,7 +242,7 @@ def test_whole_jobs_with_a_worker_that_is_killed(bench, start_worker):
     assert 0.6 < undisturbed.result["evaluation"]["metrics"]["accuracy"]["mean"] < 0.8
 
     disturbed_id = bench.submit(request)
-    wait_for(lambda: _count_parts(bench, disturbed_id) >= 5)
+    wait_for(lambda: _count_parts(bench, disturbed_id) >= 3)
     first = supervisor.pid
     os.kill(first, signal.SIGKILL)
     assert bench.job(disturbed_id).state == "running"
@@ -257,7 +257,7 @@ def test_whole_jobs_with_a_worker_that_is_killed(bench, start_worker):
             for event in jobs.events_after(session, disturbed_id)
             if event.data.get("message", "").endswith(": started")
         ]
-    assert len(starts) - len(set(starts)) <= 2  # at most the part in work and the one at hand started twice
+    assert len(starts) - len(set(starts)) <= 1  # at most the part in work started twice
 
     with bench.store.read() as session:
         version = registry.resolve(session, "default", "credit@champion")
