@@ -1,7 +1,8 @@
 """Rule sets as text, Markdown and JSON; for SQL see :mod:`learners.rules.sql`.
 
-Numbers are written in the shortest form that reads back to the same double. Where a rule also
-answers for a share of the rows whose value is missing, the share stands beside the condition.
+Numbers in conditions are written in the shortest form that reads back to the same double. Where a
+rule also answers for a share of the rows whose value is missing, the text and Markdown say so to three
+digits; the exact shares are in the JSON form.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from typing import Any
 
 from learners.explanation import name_text, scalar_text
 from learners.rules.rule import Rule, RuleCondition, RuleSet
-from learners.table import number_text
 
 
 def to_json(rules: RuleSet) -> dict[str, Any]:
@@ -20,13 +20,13 @@ def to_json(rules: RuleSet) -> dict[str, Any]:
 
 
 def to_text(rules: RuleSet) -> str:
-    """One line a rule: ``IF ... AND ... THEN answer  [share of the class; rows]``."""
+    """One line a rule: ``IF ... AND ... THEN answer  [share of the class; rows; share by missing column]``."""
     target = name_text(rules.target.name)
     lines = []
     for rule in rules.rules:
-        tests = " AND ".join(_condition_text(condition) for condition in rule.conditions)
+        tests = " AND ".join(condition.condition.text() for condition in rule.conditions)
         lead = f"IF {tests} THEN " if tests else "ALWAYS "
-        lines.append(f"{lead}{target} = {scalar_text(rule.answer)}  [{_support(rule)}]")
+        lines.append(f"{lead}{target} = {scalar_text(rule.answer)}  [{_support(rule)}{_shares(rule)}]")
     return "\n".join(lines) + "\n"
 
 
@@ -44,7 +44,13 @@ def to_markdown(rules: RuleSet) -> str:
 
 def _condition_text(condition: RuleCondition) -> str:
     text = condition.condition.text()
-    return text if condition.missing == 0 else f"{text} (missing: {number_text(condition.missing)})"
+    return text if condition.missing == 0 else f"{text} (missing: {condition.missing:.3g})"
+
+
+def _shares(rule: Rule) -> str:
+    """What share of a row follows the rule where a column is missing."""
+    shares = [f"{name_text(c.condition.column)} {c.missing:.3g}" for c in rule.conditions if c.missing > 0]
+    return f"; where missing: {', '.join(shares)}" if shares else ""
 
 
 def _support(rule: Rule) -> str:

@@ -1,1 +1,6 @@
 """Decision trees: one grower, one flat node array, one traversal."""
+
+from learners.trees.classifier import DecisionTreeClassifier
+from learners.trees.regressor import DecisionTreeRegressor
+
+__all__ = ["DecisionTreeClassifier", "DecisionTreeRegressor"]

@@ -24,16 +24,16 @@ def example():
 
 def test_text():
     assert to_text(example()) == (
-        "IF x <= 0 (missing: 0.3333333333333333) THEN answer = no  [share 0.75; 4 rows]\n"
-        "IF 0 < x <= 1 (missing: 0.16666666666666666) THEN answer = perhaps  [share 1; 2 rows]\n"
-        "IF x > 1 (missing: 0.5) THEN answer = yes  [share 1; 6 rows]\n"
+        "IF x <= 0 THEN answer = no  [share 0.75; 4 rows; where missing: x 0.333]\n"
+        "IF 0 < x <= 1 THEN answer = perhaps  [share 1; 2 rows; where missing: x 0.167]\n"
+        "IF x > 1 THEN answer = yes  [share 1; 6 rows; where missing: x 0.5]\n"
     )
 
 
 def test_markdown():
     lines = to_markdown(example()).splitlines()
     assert lines[0] == r"| \# | If | Then answer | Share | Rows | Id |"
-    assert lines[2].startswith(r"| 1 | x \<= 0 \(missing: 0.3333333333333333\) | no | 0.75 | 4 | 1-")
+    assert lines[2].startswith(r"| 1 | x \<= 0 \(missing: 0.333\) | no | 0.75 | 4 | 1-")
     assert len(lines) == 5
 
 
@@ -58,7 +58,7 @@ def test_json_is_complete_and_strict():
 
 def test_regression_shows_the_spread():
     rules = rules_of_nodes(chain(2, np.array([[3.0, 4.0], [2.5, 0.0]])), [Column("x")], Column("price"))
-    assert "price = 3  [deviation 2; 7 rows]" in to_text(rules)
+    assert "price = 3  [deviation 2; 7 rows; where missing: x 0.737]" in to_text(rules)
     assert "| Deviation |" in to_markdown(rules)
     assert to_json(rules)["rules"][0]["deviation"] == 2
 

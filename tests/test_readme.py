@@ -1,0 +1,42 @@
+"""What the README shows works as it is written there."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from service.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.S | re.M)
+
+
+def test_the_library_example_runs_and_prints_rules() -> None:
+    (program,) = (block for block in blocks("python") if "learners" in block)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("IF ") == 2
+    assert "THEN y = yes" in done.stdout
+
+
+def test_make_targets_that_are_shown_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    shown = set(re.findall(r"\bmake ([a-z-]+)\b(?= |`|$)", "\n".join(blocks("")), re.M))
+    assert shown >= {"demo", "test", "serve"}
+    assert all(re.search(rf"^{target}:", makefile, re.M) for target in shown)
+
+
+def test_links_lead_to_files() -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert target.startswith("http") or (ROOT / target).exists(), target
+
+
+def test_variables_that_are_shown_are_settings() -> None:
+    known = {f"RULEWOOD_{name.upper()}" for name in Settings.model_fields}
+    assert set(re.findall(r"RULEWOOD_[A-Z_]*[A-Z]", README)) <= known
