@@ -28,6 +28,7 @@ from tests.service.jobs.conftest import is_alive, wait_for
 from tests.service.operations.training_data import put_dataset, write_csv
 from tests.shared import table_path
 
+CACHE_BYTES = 1 << 30
 ROWS = [f"{x},{'red' if x % 2 else 'blue'},{x % 3},{'yes' if x > 5 else 'no'}" for x in range(12)]
 
 
@@ -36,6 +37,7 @@ class Bench:
 
     def __init__(self, store, data_dir: Path, database_url: str) -> None:
         self.store, self.folder, self.url = store, data_dir, database_url
+        self.cache = str(data_dir / "cache")
         self.blobs = Blobs(store, data_dir / "cache")
 
     def put(self, path: Path, **options) -> str:
@@ -55,8 +57,8 @@ class Bench:
     def run(self, request, part):
         arguments = {
             "store": self.url,
-            "cache": str(self.folder / "cache"),
-            "cache_bytes": 1 << 30,
+            "cache": self.cache,
+            "cache_bytes": CACHE_BYTES,
             "request": request,
             "part": part,
         }
@@ -75,8 +77,12 @@ class Bench:
 
 
 @pytest.fixture
-def bench(store, data_dir, database_url) -> Bench:
-    return Bench(store, data_dir, database_url)
+def bench(store, data_dir, database_url):
+    made = Bench(store, data_dir, database_url)
+    yield made
+    if training._opened.cache_info().currsize:  # a part opens one store for the life of its process, here the test's
+        training._opened(made.url, made.cache, CACHE_BYTES)[0].dispose()
+        training._opened.cache_clear()
 
 
 @pytest.fixture
