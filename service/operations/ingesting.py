@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 #: A reading process is replaced after so many files, so that memory it may have kept goes back.
 _FILES_PER_PROCESS = 50
 _PARENT_POLL_SECONDS = 0.5
+_TRIES = 2
 
 
 class Ingester:
@@ -69,18 +70,23 @@ class Ingester:
         return related
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call in the child; once more if it died, for what killed it may have had nothing to do with the file."""
         from pebble import ProcessExpired
 
-        future = self._running().schedule(function, args=arguments, timeout=self._limits.job_seconds)
-        try:
-            return future.result()
-        except FutureTimeout:
-            raise Invalid(f"Reading the file took longer than {self._limits.job_seconds:g} s and was stopped") from None
-        except ProcessExpired as error:
-            raise Invalid(
-                f"Reading the file broke the reading process (exit code {error.exitcode}); "
-                "it probably needs more memory than there is"
-            ) from None
+        for _ in range(_TRIES):
+            future = self._running().schedule(function, args=arguments, timeout=self._limits.job_seconds)
+            try:
+                return future.result()
+            except FutureTimeout:
+                raise Invalid(
+                    f"Reading the file took longer than {self._limits.job_seconds:g} s and was stopped"
+                ) from None
+            except ProcessExpired as error:
+                exit_code = error.exitcode
+        raise Invalid(
+            f"Reading the file broke the reading process {_TRIES} times (exit code {exit_code}); "
+            "it probably needs more memory than there is"
+        )
 
     def _running(self) -> ProcessPool:
         from pebble import ProcessPool

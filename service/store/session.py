@@ -48,13 +48,28 @@ class Store:
             Unavailable: locked or out of reach. StorageFull: no space. Invalid: a text with a NUL.
         """
         with translated(), Session(self._writing, expire_on_commit=False) as session, session.begin():
-            yield session
+            with self._dropped_on_error(session):
+                yield session
 
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A transaction that only reads and never waits for a writer; same errors as :meth:`begin`."""
-        with translated(), Session(self.engine, expire_on_commit=False) as session:
+        with translated(), Session(self.engine, expire_on_commit=False) as session, self._dropped_on_error(session):
             yield session
+
+    @contextmanager
+    def _dropped_on_error(self, session: Session) -> Iterator[None]:
+        """Give no SQLite connection back to the pool after an exception.
+
+        A cursor that was read half and is kept alive (by the exception's own traceback) holds the
+        connection's snapshot open even after a rollback: its next user would read the past.
+        """
+        try:
+            yield
+        except BaseException:
+            if self.dialect == "sqlite":
+                session.invalidate()
+            raise
 
     def is_current(self) -> bool:
         """Whether the tables are those that this version of the service uses.

@@ -208,3 +208,20 @@ def test_sqlite_is_set_up_to_last(migrated_sqlite: Path) -> None:
     with store.read() as session:
         assert {name: session.execute(text(f"PRAGMA {name}")).scalar_one() for name in wanted} == wanted
     store.dispose()
+
+
+def test_a_half_read_cursor_kept_by_an_exception_leaves_no_stale_reader(store: Store) -> None:
+    with store.begin() as session:
+        for name in ("a", "b", "c"):
+            session.add(Change(topic=name, counter=0))
+    kept = []
+    try:
+        with store.read() as session:
+            kept.append(session.execute(select(Change.topic)))
+            raise ZeroDivisionError
+    except ZeroDivisionError as error:
+        kept.append(error)
+    with store.begin() as session:
+        session.get_one(Change, "a").counter = 7
+    with store.read() as session:
+        assert session.get_one(Change, "a").counter == 7
