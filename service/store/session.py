@@ -47,9 +47,9 @@ class Store:
         Raises:
             Unavailable: locked or out of reach. StorageFull: no space. Invalid: a text with a NUL.
         """
-        with translated(), Session(self._writing, expire_on_commit=False) as session, session.begin():
-            with self._dropped_on_error(session):
-                yield session
+        opened = Session(self._writing, expire_on_commit=False)
+        with translated(), opened as session, session.begin(), self._dropped_on_error(session):
+            yield session
 
     @contextmanager
     def read(self) -> Iterator[Session]:
