@@ -61,16 +61,28 @@ def canonical_text(value: Scalar) -> str:
         return "true" if value else "false"
     if isinstance(value, int | np.integer):
         return _integer_text(int(value))
-    return number_text(float(value))
+    return _double_text(float(value))
+
+
+#: Whole numbers below this are written with all their digits as levels, whether they came as integers or doubles.
+_PLAIN_INTEGER = 10**22
 
 
 def _integer_text(value: int) -> str:
-    """As the equal double is written, if there is one; an integer between two doubles keeps its digits."""
+    """Its digits; from 10^22 on as the equal double is written, if there is one."""
+    if abs(value) < _PLAIN_INTEGER:
+        return str(value)
     try:
         number = float(value)
     except OverflowError:
         return str(value)
-    return number_text(number) if number == value else str(value)
+    return repr(number) if number == value else str(value)
+
+
+def _double_text(value: float) -> str:
+    """The level of a double: equal to that of the equal integer."""
+    text = number_text(value)
+    return str(int(value)) if value == math.floor(value) and abs(value) < _PLAIN_INTEGER else text
 
 
 def parse_number(text: str) -> float | None:
@@ -101,7 +113,7 @@ def _numeric_level(text: str) -> str:
         if digits.isdecimal():  # a double would lose digits that are there
             sign = "-" if number < 0 else ""
             return _integer_text(int(sign + (digits.lstrip("0"))))
-    return number_text(number)
+    return _double_text(number)
 
 
 @dataclass(frozen=True)

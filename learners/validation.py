@@ -14,8 +14,10 @@ import numpy as np
 
 from learners.errors import DataError, quoted
 from learners.matching import frame_cells, is_frame, is_missing
-from learners.table import UNSEEN, Column, Kind, LevelType, Series, Table, canonical_text
+from learners.table import EXACT_INTEGER, UNSEEN, Column, Kind, LevelType, Series, Table, canonical_text
 from learners.types import Array, FloatArray
+
+_LEAST_WEIGHT = 1e-100
 
 
 def as_table(X: Any) -> Table:
@@ -217,8 +219,11 @@ def labels_of(y: Any) -> Array:
 def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     """Row weights as float64, shape (n,); all ones where none are given.
 
+    Sums of weights, and of weights times squares, must be finite and must not lose a weight of 1, so
+    the sum is at most 2^53; a quotient of weights must be finite too, so none but 0 is below 1e-100.
+
     Raises:
-        DataError: wrong shape, negative, NaN or infinite, or all zero.
+        DataError: wrong shape, negative, NaN, infinite, too large or too small, or all zero.
     """
     if sample_weight is None:
         return np.ones(n_rows)
@@ -238,7 +243,24 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
         )
     if not (weights > 0).any():
         raise DataError("every weight is zero, so there are no rows to learn from", field="sample_weight")
+    _check_magnitudes(weights)
     return weights
+
+
+def _check_magnitudes(weights: FloatArray) -> None:
+    too_small = (weights > 0) & (weights < _LEAST_WEIGHT)
+    if too_small.any():
+        row = int(np.argmax(too_small))
+        raise DataError(
+            f"the weight of row {row} is {weights[row]}; weights are 0 or at least {_LEAST_WEIGHT:g}",
+            field="sample_weight",
+        )
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not total <= EXACT_INTEGER:
+        raise DataError(
+            f"the weights sum to {total:g}; their sum is at most 2^53 = {EXACT_INTEGER}", field="sample_weight"
+        )
 
 
 def _weight_array(sample_weight: Any) -> FloatArray:

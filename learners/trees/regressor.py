@@ -14,7 +14,7 @@ from learners.trees.pruning.cost_complexity import prune_cost_complexity
 from learners.types import FloatArray
 
 #: Beyond this the square of a number is no double.
-_LARGEST_TARGET = 1e150
+_LARGEST_TARGET = 1e140  # its square times the largest sum of weights is finite
 
 
 @learner

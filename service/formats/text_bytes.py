@@ -98,6 +98,12 @@ def _decode(
             "name its encoding in the option 'encoding'",
             [Fault(f"not {codec.upper()} at byte offset {at}", line=line, parameter="options.encoding")],
         ) from None
+    except UnicodeError as error:  # e.g. UTF-16 or UTF-32 whose first bytes are no byte-order mark
+        raise UnsupportedMediaType(
+            f"The file is not {codec.upper()} at byte offset {before}: {error}; "
+            "name its encoding in the option 'encoding'",
+            [Fault(f"not {codec.upper()} at byte offset {before}", line=1, parameter="options.encoding")],
+        ) from None
 
 
 def _refuse_nul(block: bytes, path: Path, offset: int) -> None:

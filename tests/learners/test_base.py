@@ -241,3 +241,9 @@ def test_names_are_kept_only_where_there_are_any() -> None:
 def test_a_learner_prints_the_parameters_that_were_changed() -> None:
     assert repr(Majority(smoothing=2.0)) == "Majority(smoothing=2.0)"
     assert repr(Mean()) == "Mean()"
+
+
+@pytest.mark.parametrize("weights", [[1e308, 1e308], [1e300, 1], [2.0**53, 2], [1e-320, 1]])
+def test_weights_whose_sums_or_quotients_would_not_be_finite_are_refused(weights: Any) -> None:
+    with pytest.raises(DataError, match=r"sum is at most 2\^53|0 or at least 1e-100"):
+        check_weights(weights, 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import subprocess
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import Invalid, TooLarge, UnsupportedMediaType
+from service.formats.options import ENCODINGS
 from service.formats.table_file import rows
 from service.settings import Limits
 from tests.service.formats.reading_files import read, refused
@@ -69,6 +71,21 @@ def test_codecs_that_are_no_encodings_are_refused(name):
     with pytest.raises(Invalid) as caught:
         read("a,b\n1,2\n", encoding=name)
     assert caught.value.faults[0].parameter == "options.encoding"
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize(
+    "data", [b"x,y\n1,a\n2,b\n", b"x,y\n1,a\n2,b", b"\xff\xfex\0,\0", b"\xff\xfe\0\xd8\n\0", bytes(range(128, 256))]
+)
+def test_bytes_in_no_matter_which_encoding_are_read_or_refused(encoding, data):
+    with contextlib.suppress(Invalid, TooLarge, UnsupportedMediaType):
+        read(data, encoding=encoding)
+
+
+def test_utf_16_without_a_mark_is_named():
+    error = refused(UnsupportedMediaType, b"x,y\n1,a\n2,b\n", encoding="utf-16")
+    assert "UTF-16 at byte offset 0" in error.detail
+    assert error.faults[0].parameter == "options.encoding"
 
 
 def test_a_wrong_byte_is_named_by_offset_and_line():
