@@ -8,10 +8,9 @@ from typing import Literal
 
 import numpy as np
 
-from learners._accel import is_loaded
 from service import strict_json
 from service.errors import Fault, NotAcceptable, UnsupportedMediaType
-from service.operations.codec import LARGE, MIDDLE, to_matrix
+from service.operations.codec import LARGE, to_matrix
 from service.operations.predict import Bounds, Describe, Form, answer_json, join_answer, plain_tail, read_body
 from service.operations.row_formats import read_rows, write_lines
 from service.operations.rows import Encoded, Options
@@ -147,14 +146,7 @@ def _read_json(model: ServedModel, body: bytes, call: Call, bounds: Bounds) -> t
 
 
 def answer_fast(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
-    """The answer of a simple JSON request without query, and its rows; None where it is not simple.
-
-    Once the compiler is in memory, the kernel reads also bodies that alone would not be worth its loading.
-    """
-    if len(body) >= MIDDLE and is_loaded():
-        encoded = model.codec.read_large(body, bounds.rows)
-        if encoded is not None:
-            return answer_json(model, encoded, Options(), describe), encoded.n_rows
+    """The answer of a simple JSON request without query, and its rows; None where it is not simple."""
     return _answer_small(model, body, bounds, describe)
 
 

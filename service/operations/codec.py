@@ -1,17 +1,21 @@
-"""The fast way from a JSON body to a model's cells, compiled once for each model.
+"""The fast way from a JSON body to a model's cells, prepared once for each model.
 
 It answers nothing differently from the general way (:mod:`service.operations.rows`): it takes only
 bodies in which every row has every column of the model, once, with values whose meaning is beyond
 doubt, and returns None at the slightest surprise, upon which the caller goes the general way.
 
-Small bodies are decoded by msgspec into a type made for the model's columns. Large ones are read by a
-kernel (:mod:`service.formats.json_scan`), without the interpreter's lock.
+Bodies are decoded by msgspec into types made for the model's columns; large matrices of nothing but
+numbers by simdjson (:mod:`service.formats.json_numbers`).
 """
 
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import starmap
+from operator import itemgetter
 from types import GenericAlias
 from typing import Any, NamedTuple
 
@@ -19,20 +23,21 @@ import msgspec
 import numpy as np
 
 from learners.table import MISSING, UNSEEN, Column
-from learners.types import Array, FloatArray, Scalar
+from learners.types import FloatArray, Scalar
+from service.formats.json_numbers import read_matrix
 from service.operations.rows import Encoded, Inputs
 
-#: Bodies from this size on are read by the kernel.
+#: Bodies from this size on become a matrix at once.
 LARGE = 200_000
-#: And from this size on, once the compiler is in memory.
-MIDDLE = 16_000
 #: msgspec looks names up one by one, so a type of many columns is slow where their order is another.
 _MAX_TYPED_COLUMNS = 200
+#: Orders of a matrix' columns whose decoders are kept; past it the memory starts anew.
+_MAX_ORDERS = 16
 _EXACT_INTEGERS = 2**53
+_COLON = ord(":")
 
-_ROWS = re.compile(rb'\s*\{\s*"rows"\s*:\s*')
-_COLUMNS = re.compile(rb'\s*\{\s*"columns"\s*:\s*(\[[^\[\]{}\\]{0,1000000}\])\s*,\s*"data"\s*:\s*')
-_END = re.compile(rb"\s*\}\s*")
+_COLUMNS = re.compile(rb'\s*\{\s*"columns"\s*:\s*(\[[^\[\]{}\\]{0,1000000}\])\s*,\s*"data"\s*:')
+_FAILURES = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class SmallBody(NamedTuple):
@@ -55,12 +60,12 @@ class RowCodec:
         self._takes_missing = inputs.takes_missing
         self._codes = [_codes(column, inputs) for column in inputs.columns]
         self._coded = [place for place, codes in enumerate(self._codes) if codes is not None]
-        #: Colons of one row: every member has one, and so may have its name.
-        self._colons = sum(1 + column.name.count(":") for column in inputs.columns)
-        self._decode = self._typed_decoder()
-        self._scanner: _Scanner | None = None
+        self._places = {column.name: place for place, column in enumerate(inputs.columns)}
+        self._colons_in_names = sum(column.name.count(":") for column in inputs.columns)
+        self._decode = self._rows_decoder()
+        self._matrix_decoders: dict[tuple[int, ...], Callable[[bytes], Any]] = {}
 
-    def _typed_decoder(self) -> Callable[[bytes], Any] | None:
+    def _rows_decoder(self) -> Callable[[bytes], Any] | None:
         if not 0 < len(self._columns) <= _MAX_TYPED_COLUMNS:
             return None
         fields = [(f"c{place}", _cell_type(column)) for place, column in enumerate(self._columns)]
@@ -70,28 +75,45 @@ class RowCodec:
             ("rows", GenericAlias(list, (row,)), msgspec.NODEFAULT),
             ("explain", bool | msgspec.UnsetType, msgspec.UNSET),
         ]
-        request = msgspec.defstruct("Request", members, forbid_unknown_fields=True, gc=False)
-        return msgspec.json.Decoder(request).decode
+        return _decoder_of(members)
 
-    def read_small(self, body: bytes) -> SmallBody | None:
-        """The rows of a body ``{"rows": [...]}``, beside which ``explain`` may stand."""
+    def _read_rows(self, body: bytes) -> tuple[list[Any], bool] | None:
+        """The rows of a body ``{"rows": [...]}`` as tuples of values, and whether ``explain`` is set beside them."""
         if self._decode is None:
             return None
         try:
             request = self._decode(body)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except _FAILURES:
             return None
-        explain = request.explain
-        members = 1 if explain is msgspec.UNSET else 2
-        # As many colons as members means that no name came twice: a repeated one would be lost silently.
-        if body.count(b":") != members + len(request.rows) * self._colons:
+        n_members = 1 if request.explain is msgspec.UNSET else 2
+        n_rows = len(request.rows)
+        if not self._has_each_once(body, n_members + n_rows * len(self._columns), n_rows):
             return None
-        as_cells = msgspec.structs.astuple
-        rows: list[Sequence[Any]] = [as_cells(row) for row in request.rows]
+        return list(map(msgspec.structs.astuple, request.rows)), request.explain is True
+
+    def _has_each_once(self, body: bytes, n_members: int, n_rows: int) -> bool:
+        """Whether as many colons as members tell that no name came twice: a repeated one would be lost silently.
+
+        Colons stand in names too, where only an escape could hide one, and in values, of which all are too many.
+        """
+        n_colons = body.count(b":") if len(body) < LARGE else np.count_nonzero(np.frombuffer(body, np.uint8) == _COLON)
+        if n_colons != n_members + n_rows * self._colons_in_names:
+            return False
+        return not self._colons_in_names or rb"\u003" not in body
+
+    def read_small(self, body: bytes) -> SmallBody | None:
+        """The rows of a body ``{"rows": [...]}``, beside which ``explain`` may stand."""
+        read = self._read_rows(body)
+        cells = None if read is None else self._cells(read[0])
+        return None if read is None or cells is None else SmallBody(cells[0], read[1], cells[1])
+
+    def _cells(self, rows: list[Sequence[Any]]) -> tuple[list[Sequence[Any]], bool] | None:
+        """Rows of values as rows of cells, and whether none is missing."""
         if self._coded:
-            rows = [self._encode_levels(row) for row in rows]  # type: ignore[misc]
-            if None in rows:
+            encoded = [self._encode_levels(row) for row in rows]
+            if None in encoded:
                 return None
+            rows = encoded  # type: ignore[assignment]
         complete = True
         for place, row in enumerate(rows):
             if None in row:
@@ -99,7 +121,7 @@ class RowCodec:
                     return None
                 complete = False
                 rows[place] = [MISSING if cell is None else cell for cell in row]
-        return SmallBody(rows, explain is True, complete)
+        return rows, complete
 
     def _encode_levels(self, row: Sequence[Any]) -> list[Any] | None:
         cells = list(row)
@@ -114,17 +136,78 @@ class RowCodec:
 
     def read_large(self, body: bytes, max_rows: int) -> Encoded | None:
         """The rows of a body of either form without options, at most so many."""
-        if self._scanner is None:
-            self._scanner = _Scanner(self._columns, self._codes)
-        values = self._scanner.read(body, max_rows)
-        if values is None or (not self._takes_missing and np.isnan(values).any()):
+        begin = _COLUMNS.match(body)
+        if begin is None:
+            read = self._read_rows(body)
+            values = None if read is None or read[1] else self._to_matrix(read[0])
+        else:
+            values = self._read_matrix(body, begin[1])
+        return Encoded(values) if values is not None and 0 < len(values) <= max_rows else None
+
+    def _read_matrix(self, body: bytes, names: bytes) -> FloatArray | None:
+        """The rows of a matrix, before which its columns are named so."""
+        try:
+            order = self._order(msgspec.json.decode(names))
+            if order is None:
+                return None
+            values = None if self._coded else read_matrix(body)
+            if values is not None and (self._takes_missing or not np.isnan(values).any()):
+                return self._in_order(values, order)
+            data = self._matrix_decoder(order)(body).data
+        except _FAILURES:
             return None
-        return Encoded(values)
+        if not self._has_each_once(body, 2, 1):
+            return None
+        places = sorted(range(len(order)), key=order.__getitem__)
+        return self._to_matrix(data if places == list(order) else list(map(itemgetter(*places), data)))
+
+    def _to_matrix(self, rows: list[Sequence[Any]]) -> FloatArray | None:
+        """Rows of values as a matrix of cells."""
+        if not rows:
+            return None
+        if not self._coded:
+            with suppress(struct.error):  # a value is missing
+                return to_matrix(rows)
+        cells = self._cells(rows)
+        return None if cells is None else to_matrix(cells[0])
+
+    @staticmethod
+    def _in_order(values: FloatArray, order: Sequence[int]) -> FloatArray:
+        """Columns given in some order as a column-major matrix in the model's."""
+        if list(order) == sorted(order):
+            return np.asfortranarray(values)
+        arranged = np.empty(values.shape, order="F")
+        arranged[:, order] = values
+        return arranged
+
+    def _order(self, names: Sequence[Any]) -> tuple[int, ...] | None:
+        """The column of each of the names, which must be all of the model's."""
+        if len(names) != len(self._places) or not all(isinstance(name, str) for name in names):
+            return None
+        return tuple(self._places[name] for name in names) if set(names) == self._places.keys() else None
+
+    def _matrix_decoder(self, order: tuple[int, ...]) -> Callable[[bytes], Any]:
+        decode = self._matrix_decoders.get(order)
+        if decode is None:
+            row = GenericAlias(tuple, tuple(_cell_type(self._columns[place]) for place in order))
+            members = [
+                ("columns", list[str], msgspec.NODEFAULT),
+                ("data", GenericAlias(list, (row,)), msgspec.NODEFAULT),
+            ]
+            if len(self._matrix_decoders) >= _MAX_ORDERS:
+                self._matrix_decoders = {}
+            decode = self._matrix_decoders[order] = _decoder_of(members)
+        return decode
+
+
+def _decoder_of(members: Sequence[tuple[str, Any, Any]]) -> Callable[[bytes], Any]:
+    return msgspec.json.Decoder(msgspec.defstruct("Request", members, forbid_unknown_fields=True, gc=False)).decode
 
 
 def to_matrix(rows: Sequence[Sequence[Any]]) -> FloatArray:
     """Rows of cells, one at least, as a column-major matrix."""
-    return np.asfortranarray(np.array(rows, dtype=np.float64))
+    pack = struct.Struct(f"{len(rows[0])}d").pack  # of all ways from tuples to an array the fastest by half
+    return np.asfortranarray(np.frombuffer(b"".join(starmap(pack, rows))).reshape(len(rows), -1))
 
 
 def _cell_type(column: Column) -> Any:
@@ -151,65 +234,3 @@ def _codes(column: Column, inputs: Inputs) -> dict[Scalar, float] | None:
         labels = [level for level in column.levels if level.strip() and level not in inputs.missing_tokens]
     codes = {label: column.encode(label) for label in labels}
     return {label: code for label, code in codes.items() if code != UNSEEN}
-
-
-class _Scanner:
-    """What the kernel must know of a model's columns."""
-
-    def __init__(self, columns: Sequence[Column], codes: Sequence[dict[Scalar, float] | None]) -> None:
-        from service.formats import json_scan
-
-        self._scan = json_scan.scan_rows
-        self._places = {column.name: place for place, column in enumerate(columns)}
-        self._kinds = np.array([_kind(column) for column in columns], dtype=np.int8)
-        self._truths = np.array([_truths(column, known) for column, known in zip(columns, codes, strict=True)])
-        texts = [
-            {label: int(code) for label, code in (known or {}).items() if isinstance(label, str)} for known in codes
-        ]
-        tables = [*(list(table) for table in texts), [column.name for column in columns]]
-        numbers = [*(list(table.values()) for table in texts), list(range(len(columns)))]
-        self._names = json_scan.make_names(tables, numbers)
-
-    def read(self, body: bytes, max_rows: int) -> FloatArray | None:
-        begin = _ROWS.match(body)
-        order: Array | None = None
-        n_rows = body.count(b"{") - 1
-        if begin is None:
-            begin = _COLUMNS.match(body)
-            if begin is None:
-                return None
-            order = self._order(begin[1])
-            n_rows = body.count(b"[") - 2
-            if order is None:
-                return None
-        if not 0 < n_rows <= max_rows or 2 * n_rows * len(self._places) > len(
-            body
-        ):  # no cell takes less than two bytes
-            return None
-        text = np.frombuffer(body, dtype=np.uint8)
-        scanned = self._scan(text, begin.end(), n_rows, self._kinds, self._truths, self._names, order)
-        if scanned is None or _END.fullmatch(body, scanned[1]) is None:
-            return None
-        return scanned[0]
-
-    def _order(self, names: bytes) -> Array | None:
-        """The column of each of the names, which must be all of the model's."""
-        try:
-            given = msgspec.json.decode(names, type=list[str])
-        except (msgspec.MsgspecError, UnicodeDecodeError):
-            return None
-        if len(given) != len(self._places) or set(given) != self._places.keys():
-            return None
-        return np.array([self._places[name] for name in given], dtype=np.int32)
-
-
-def _kind(column: Column) -> int:
-    if column.is_numeric:
-        return 0
-    return 2 if column.level_type == "boolean" else 1
-
-
-def _truths(column: Column, known: dict[Scalar, float] | None) -> tuple[float, float]:
-    if known is None or column.level_type != "boolean" or len(known) < 2:
-        return (MISSING, MISSING)
-    return known[False], known[True]

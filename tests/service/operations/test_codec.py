@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from learners.table import Column
 from service.errors import ServiceError
+from service.formats.json_numbers import read_matrix
 from service.operations.answering import answer_fast
 from service.operations.codec import RowCodec
 from service.operations.predict import read_body
@@ -101,7 +102,7 @@ def test_plain_rows_do_go_the_fast_way(model: ServedModel, body: list[Any]) -> N
 
 
 def same_cells(inputs: Inputs, text: bytes) -> bool:
-    """Whether the kernel read the text; checks that the general way reads the same."""
+    """Whether the fast way read the text; checks that the general way reads the same."""
     encoded = RowCodec(inputs).read_large(text, BOUNDS.rows)
     if encoded is None:
         return False
@@ -123,16 +124,14 @@ def same_cells(inputs: Inputs, text: bytes) -> bool:
     indent=st.sampled_from([None, 1]),
     ascii_only=st.booleans(),
 )
-def test_the_kernel_reads_named_rows_as_the_general_way_does(
-    body: list[Any], indent: int | None, ascii_only: bool
-) -> None:
+def test_named_rows_are_read_as_the_general_way_does(body: list[Any], indent: int | None, ascii_only: bool) -> None:
     text = json.dumps({"rows": body}, indent=indent, ensure_ascii=ascii_only).encode()
     same_cells(Inputs(MIXED), text)
 
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data(), order=st.permutations([0, 1, 2]))
-def test_the_kernel_reads_matrices_as_the_general_way_does(data: st.DataObject, order: list[int]) -> None:
+def test_matrices_are_read_as_the_general_way_does(data: st.DataObject, order: list[int]) -> None:
     rows_ = data.draw(st.lists(st.lists(st.one_of(numbers(), st.none()), min_size=3, max_size=3), min_size=1))
     names = [NUMBERS[place].name for place in order]
     text = json.dumps({"columns": names, "data": rows_}, ensure_ascii=False).encode()
@@ -141,12 +140,13 @@ def test_the_kernel_reads_matrices_as_the_general_way_does(data: st.DataObject, 
 
 
 WRITTEN = st.from_regex(r"-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,3})?", fullmatch=True)
+FORMS = st.sampled_from([b'{"rows":[{"x":%b}]}', b'{"columns":["x"],"data":[[%b]]}'])
 
 
 @settings(max_examples=300, deadline=None)
-@given(text=WRITTEN)
-def test_every_written_number_becomes_the_nearest_double(text: str) -> None:
-    body = b'{"rows":[{"x":%b}]}' % text.encode()
+@given(text=WRITTEN, form=FORMS)
+def test_every_written_number_becomes_the_nearest_double(text: str, form: bytes) -> None:
+    body = form % text.encode()
     encoded = RowCodec(Inputs((Column("x"),))).read_large(body, 10)
     if encoded is None:
         assert abs(float(text)) == np.inf
@@ -157,11 +157,11 @@ def test_every_written_number_becomes_the_nearest_double(text: str) -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(bits=st.integers(0, 2**64 - 1))
-def test_doubles_come_back_as_they_went(bits: int) -> None:
+@given(bits=st.integers(0, 2**64 - 1), form=FORMS)
+def test_doubles_come_back_as_they_went(bits: int, form: bytes) -> None:
     number = np.array([bits], dtype=np.uint64).view(np.float64)
     if np.isfinite(number[0]):
-        body = b'{"rows":[{"x":%b}]}' % repr(float(number[0])).encode()
+        body = form % repr(float(number[0])).encode()
         encoded = RowCodec(Inputs((Column("x"),))).read_large(body, 10)
         assert encoded is not None
         assert encoded.values.tobytes() == number.tobytes()
@@ -170,7 +170,7 @@ def test_doubles_come_back_as_they_went(bits: int) -> None:
 GOOD = b'{"rows":[{"x":1,"y z":2.5,"\xce\xbc":null},{"y z":1e3,"x":-0.5,"\xce\xbc":7}]}'
 
 
-def test_the_kernel_reads_a_plain_text() -> None:
+def test_a_plain_text_is_read() -> None:
     assert same_cells(Inputs(NUMBERS), GOOD)
 
 
@@ -207,7 +207,6 @@ def test_a_text_cut_anywhere_is_left_to_the_general_way(size: int) -> None:
         b'{"rows":[{"x":NaN,"y z":2,"\xce\xbc":3}]}',
         b'{"rows":[{"x":true,"y z":2,"\xce\xbc":3}]}',
         b'{"rows":[{"x":"1","y z":2,"\xce\xbc":3}]}',
-        b'{"rows":[{"\\u0078":1,"y z":2,"\xce\xbc":3}]}',
         b'{"columns":["x","y z","x"],"data":[[1,2,3]]}',
         b'{"columns":["x","y z"],"data":[[1,2]]}',
         b'{"columns":["x","y z","\xce\xbc"],"data":[[1,2,3],[1,2]]}',
@@ -218,7 +217,69 @@ def test_whatever_is_doubtful_is_left_to_the_general_way(text: bytes) -> None:
     assert RowCodec(Inputs(NUMBERS)).read_large(text, BOUNDS.rows) is None
 
 
-def test_more_rows_than_allowed_are_not_even_begun() -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"rows":[{"\\u0078":1,"y z":2,"\xce\xbc":3}]}',
+        b'{"columns":["\\u0078","y z","\xce\xbc"],"data":[[1,2,3]]}',
+        b'\n{"columns":["x","y z","\xce\xbc"],"data":[[1,null,3]]}',
+        b'{"columns":["\xce\xbc","x","y z"],"data":[[1,null,3],[null,-0,-0.0]]}',
+        b'{"columns":["x","y z","\xce\xbc"],"data":[[1,18446744073709551616,null]]}',
+        b'{"columns":["x","y z","\xce\xbc"],"data":[[1,-9223372036854775809,null]]}',
+        b'{"columns":["x","y z","\xce\xbc"],"data":[[1,-9.109383701528e307,null]]}',
+        b'{"columns":["x","y z","\xce\xbc"],"data":[[5e-324,1e-400,9007199254740993]]}',
+    ],
+)
+def test_unusual_texts_are_read_as_the_general_way_does(text: bytes) -> None:
+    same_cells(Inputs(NUMBERS), text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"columns":["x","y"],"data":[[1,[2,3]],[4]]}',
+        b'{"columns":["x","y"],"data":[[1,[]],[4,[5,6]]]}',
+        b'{"columns":["x","y"],"data":[[1,2],[3]]}',
+        b'{"columns":["x","y"],"data":[[1,2],7]}',
+        b'{"columns":["x","y"],"data":[[1,2],{"x":1}]}',
+        b'{"columns":["x","y"],"data":[[1,"2"]]}',
+        b'{"columns":["x","y"],"data":[[1,true]]}',
+        b'{"columns":["x","y"],"data":[[1,2]],"data":[[1,2]]}',
+        b'{"columns":["x","y"],"data":[[1,2]],"explain":true}',
+        b'{"columns":["x","y"],"data":[[1,1e999]]}',
+        b'{"columns":["x","y"],"data":[[1,nulle5]]}',
+        b'{"columns":["x","y"],"data":[[1,null5]]}',
+        b'{"columns":["x","y"],"data":[[1,-null]]}',
+        b'{"columns":["x","y"],"data":[[null,-9.109383701528e307]]}',
+        b'{"columns":["x","null"],"data":[[1,2]]}',
+        b'{"columns":["x","a[b"],"data":[[1,2]]}',
+        b'{"columns":["x",1],"data":[[1,2]]}',
+        b'{"columns":["x","y"],"data":[]}',
+        b'\xef\xbb\xbf{"columns":["x","y"],"data":[[1,2]]}',
+        b'{"columns":["x","y"],"data":[[1,2]]}\0',
+        b'{"columns":3,"data":[[1,2]]}',
+        b"[1,2]",
+        b"",
+    ],
+)
+def test_what_is_no_plain_matrix_of_numbers_is_refused(text: bytes) -> None:
+    assert read_matrix(text) is None
+
+
+def test_nulls_are_missing_and_numbers_exact() -> None:
+    read = read_matrix(b'{"data":[[1,null],[9007199254740993,-0.0]],"columns":["x","y"]}')
+    assert read is not None
+    assert read.tobytes() == np.array([[1, np.nan], [9007199254740992, -0.0]]).tobytes()
+
+
+def test_a_repeated_name_is_not_hidden_by_an_escaped_colon() -> None:
+    codec = RowCodec(Inputs((Column("a:b"), Column("x"))))
+    text = rb'{"rows":[{"a\u003ab":1,"x":1,"x":2}]}'
+    assert codec.read_small(text) is None
+    assert codec.read_large(text, BOUNDS.rows) is None
+
+
+def test_more_rows_than_allowed_are_left_to_the_general_way() -> None:
     text = b'{"rows":[%b]}' % b",".join([b'{"x":1}'] * 20)
     assert RowCodec(Inputs((Column("x"),))).read_large(text, 19) is None
     assert RowCodec(Inputs((Column("x"),))).read_large(text, 20) is not None
