@@ -159,7 +159,7 @@ class RowCodec:
         if not self._has_each_once(body, 2, 1):
             return None
         places = sorted(range(len(order)), key=order.__getitem__)
-        return self._to_matrix(data if places == list(order) else list(map(itemgetter(*places), data)))
+        return self._to_matrix(data if places == sorted(places) else list(map(itemgetter(*places), data)))
 
     def _to_matrix(self, rows: list[Sequence[Any]]) -> FloatArray | None:
         """Rows of values as a matrix of cells."""
