@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import update_wrapper
-from types import FunctionType
+from types import CellType, FunctionType
 from typing import Any, TypeVar, cast
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -101,13 +101,15 @@ class _Deferred:
         update_wrapper(self, function)
 
     def __call__(self, *arguments: Any) -> Any:
+        if self._is_inner:
+            if _plain.get():
+                return self.py_func(*arguments)
+            raise TypeError(f"{self.py_func.__name__} is called by kernels only")
         compiled = self._compiled
         if compiled is None:
             if _plain.get():
                 return self.py_func(*arguments)
             compiled = self.dispatcher()
-        if self._is_inner:
-            raise TypeError(f"{self.py_func.__name__} is called by kernels only")
         return compiled(*arguments)
 
     def dispatcher(self) -> Callable[..., Any]:
@@ -116,24 +118,31 @@ class _Deferred:
             if self._compiled is None:
                 import numba
 
-                _resolve(self.py_func)
+                function = _resolved(self.py_func)
                 options: dict[str, Any] = {"no_cfunc_wrapper": True}
                 if self._is_inner:
                     options["no_cpython_wrapper"] = True
                 if self._is_lean:
                     options["_nrt"] = False
-                self._compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(self.py_func)
-                if self.py_func.__globals__.get(self.py_func.__name__) is self:
+                self._compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+                function.__globals__[function.__name__] = self._compiled  # for one that calls itself
+                if not self._is_inner and self.py_func.__globals__.get(self.py_func.__name__) is self:
                     self.py_func.__globals__[self.py_func.__name__] = self._compiled
             return self._compiled
 
 
-def _resolve(function: FunctionType) -> None:
-    """Put numba's objects in place of the deferred kernels that a function names: numba knows only its own."""
-    for name in function.__code__.co_names:
-        named = function.__globals__.get(name)
-        if isinstance(named, _Deferred) and named.py_func is not function:
-            function.__globals__[name] = named.dispatcher()
-    for cell in function.__closure__ or ():
-        if isinstance(cell.cell_contents, _Deferred):
-            cell.cell_contents = cell.cell_contents.dispatcher()
+def _resolved(function: FunctionType) -> FunctionType:
+    """The function with numba's objects in place of the deferred kernels that it names: numba knows only its own.
+
+    A copy with names of its own: the function as written, run as plain Python, must never meet an inner
+    kernel's machine code, which has no entry from Python.
+    """
+
+    def resolve(named: Any) -> Any:
+        return named.dispatcher() if isinstance(named, _Deferred) and named.py_func is not function else named
+
+    names = dict(function.__globals__)
+    names |= {name: resolve(names[name]) for name in function.__code__.co_names if name in names}
+    cells = tuple(CellType(resolve(cell.cell_contents)) for cell in function.__closure__ or ())
+    copy = FunctionType(function.__code__, names, function.__name__, function.__defaults__, cells or None)
+    return cast("FunctionType", update_wrapper(copy, function))
