@@ -147,9 +147,10 @@ def health(
 @app.command("compile")
 def compile_kernels() -> None:
     """Compile the learners' kernels into numba's cache, so that no first request waits for the compiler."""
-    from service.operations import answering, training
+    from learners.compilation import compile_all
+    from service.operations import answering
 
-    training.warm()
+    compile_all()
     answering.warm()
     _say("compiled")
 

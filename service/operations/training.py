@@ -16,9 +16,10 @@ from sqlalchemy.orm import Session
 
 from learners import catalog
 from learners.base import Learner, Progress
+from learners.compilation import compile_defaults
 from learners.evaluation import FoldResult, combine, evaluate_fold
 from learners.evaluation.crossval import plan_folds, plan_hold_out
-from learners.table import Column, Kind, Series, Table
+from learners.table import Column, Table
 from service import registry
 from service.operations.learning_data import LearningData, prepare
 from service.store.blobs import Blobs
@@ -44,14 +45,9 @@ def plan(request: Mapping[str, Any]) -> list[str]:
 def warm() -> None:
     """Load what every part needs; called once in each new process.
 
-    A tiny fit makes numba load (or compile) the kernels, so that the first part does not wait.
+    Tiny fits make numba load (or compile) the kernels, so that the first part does not wait.
     """
-    classes = Column("y", Kind.NOMINAL, ("a", "b"))
-    table = Table.from_array(np.array([[0.0], [1.0], [2.0], [3.0]]))
-    target = Series(classes, np.array([0.0, 0.0, 1.0, 1.0]))
-    for learner in catalog.LEARNERS:
-        truth = target if learner.capabilities.task == "classification" else Series(Column("y"), target.cells)
-        learner().fit(table, truth)
+    compile_defaults()
 
 
 def run_part(arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:

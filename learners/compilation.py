@@ -1,0 +1,71 @@
+"""Compiling ahead: tiny fits that call every kernel once, so that no later fit waits for the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from learners.base import Learner
+from learners.catalog import LEARNERS
+from learners.errors import LearnerError
+from learners.params import Parameter
+from learners.table import MISSING, Column, Kind, Series, Table
+
+_ROWS = 24
+
+
+def compile_defaults() -> None:
+    """Fit, predict and explain with each learner as it is by default."""
+    for learner in LEARNERS:
+        _exercise(learner, {})
+
+
+def compile_all() -> None:
+    """The same with each choice, flag and optional whole number of each learner in turn."""
+    for learner in LEARNERS:
+        for params in _variants(learner.parameters()):
+            _exercise(learner, params)
+
+
+def _variants(parameters: tuple[Parameter, ...]) -> Iterator[dict[str, Any]]:
+    """Each parameter's other values; flags beside each value of the choices, since they refine these."""
+    yield {}
+    flags = [parameter for parameter in parameters if parameter.type == "boolean"]
+    for parameter in parameters:
+        if parameter.type == "string":
+            for choice in parameter.choices:
+                yield {parameter.name: choice}
+                yield {parameter.name: choice} | {flag.name: not flag.default for flag in flags}
+        elif parameter.type == "integer":
+            yield {parameter.name: int(max(2, parameter.minimum or 0))}
+
+
+def _exercise(learner: type[Learner], params: dict[str, Any]) -> None:
+    table, labels, numbers = _sample()
+    target = labels if learner.capabilities.task == "classification" else numbers
+    # Rows of a stored data set are read-only; and complete tables take ways of their own.
+    table.values.flags.writeable = False
+    for rows in (table, Table(table.columns, np.asfortranarray(np.nan_to_num(table.values)))):
+        try:
+            fitted = learner.from_params(params).fit(rows, target)
+        except LearnerError:
+            return  # a combination that the learner refuses
+        fitted.predict(table)
+        fitted.explain(table.take(np.arange(2)))
+
+
+def _sample() -> tuple[Table, Series, Series]:
+    """Rows with a column of every kind and missing values, a class target and a numeric one."""
+    row = np.arange(_ROWS)
+    columns = (
+        Column("numeric"),
+        Column("nominal", Kind.NOMINAL, ("a", "b", "c")),
+        Column("ordinal", Kind.ORDINAL, ("low", "middle", "high")),
+        Column("boolean", Kind.BOOLEAN, ("false", "true")),
+    )
+    values = np.asfortranarray(np.column_stack([row * 7 % _ROWS, row % 3, row // 5 % 3, row % 2]), dtype=np.float64)
+    values[row % 11 == 3, row[row % 11 == 3] % 4] = MISSING
+    classes = Series(Column("class", Kind.NOMINAL, ("x", "y", "z")), (row * 5 % 7 % 3).astype(np.float64))
+    return Table(columns, values), classes, Series(Column("number"), row**1.5)
