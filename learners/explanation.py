@@ -137,17 +137,29 @@ class Branch:
 
 @dataclass(frozen=True)
 class PathExplanation:
-    """Why a tree answered as it did: every branch that the row followed, heaviest first.
+    """Why a tree answered as it did: the branches that the row followed, in the order of the traversal.
 
     One branch for a row with nothing missing; several with their weights where a test met a value
-    that is missing or unseen. The answer is the weighted mean of the branches' leaves.
+    that is missing or unseen. The answer is the weighted mean of the branches' leaves. A row can
+    follow thousands of branches; of so many the heaviest are given, and ``omitted_branches`` and
+    ``omitted_weight`` say what is left out.
     """
 
     branches: tuple[Branch, ...]
+    omitted_branches: int = 0
+    omitted_weight: float = 0.0
     kind: Literal["path"] = "path"
 
+    @property
+    def n_tests(self) -> int:
+        """Number of tests on all branches that are given: the explanation's length."""
+        return sum(len(branch.steps) for branch in self.branches)
+
     def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "branches": [branch.to_json() for branch in self.branches]}
+        record: dict[str, Any] = {"kind": self.kind, "branches": [branch.to_json() for branch in self.branches]}
+        if self.omitted_branches:
+            record["omitted"] = {"branches": self.omitted_branches, "weight": self.omitted_weight}
+        return record
 
     def text(self) -> str:
         """One line a branch: the tests joined by "and"."""
@@ -156,6 +168,8 @@ class PathExplanation:
             tests = " and ".join(step.condition.text() for step in branch.steps) or "always"
             share = "" if branch.weight == 1 else f" (weight {branch.weight:.6g})"
             lines.append(f"{tests}{share}")
+        if self.omitted_branches:
+            lines.append(f"and {self.omitted_branches} lighter branches (weight {self.omitted_weight:.6g})")
         return "\n".join(lines)
 
 

@@ -17,7 +17,10 @@ from learners.explanation import Branch, Condition, PathExplanation, Step
 from learners.table import UNSEEN, Column
 from learners.trees.nodes import THRESHOLD, Nodes
 from learners.trees.traverse import PackedTree
-from learners.types import FloatArray, Scalar
+from learners.types import FloatArray, Int32Array, IntArray, Scalar
+
+#: An explanation of several branches has at most so many tests: about 2 MB of JSON.
+MAX_TESTS = 10_000
 
 
 def explain_row(
@@ -32,11 +35,21 @@ def explain_row(
         labels: class labels, or ``None`` for regression.
     """
     leaves, weights = tree.reach(row)
+    kept = _heaviest(nodes.depth[leaves], weights)
     branches = tuple(
-        _branch(nodes, tree, columns, row, labels, int(leaf), float(weight))
-        for leaf, weight in zip(leaves, weights, strict=True)
+        _branch(nodes, tree, columns, row, labels, int(leaves[place]), float(weights[place])) for place in kept
     )
-    return PathExplanation(branches)
+    left_out = np.delete(weights, kept)
+    return PathExplanation(branches, len(left_out), float(left_out.sum()))
+
+
+def _heaviest(depths: Int32Array, weights: FloatArray) -> IntArray:
+    """Places of the heaviest branches that hold at most ``MAX_TESTS`` tests together, one at least; ascending."""
+    if len(weights) == 1 or depths.sum() <= MAX_TESTS:
+        return np.arange(len(weights))
+    by_weight = np.argsort(-weights, kind="stable")
+    fitting = int(np.searchsorted(np.cumsum(depths[by_weight]), MAX_TESTS, side="right"))
+    return np.sort(by_weight[: max(fitting, 1)])
 
 
 def _branch(

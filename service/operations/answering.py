@@ -12,7 +12,7 @@ from service import strict_json
 from service.errors import Fault, NotAcceptable, UnsupportedMediaType
 from service.operations.codec import LARGE, to_matrix
 from service.operations.predict import Bounds, Describe, Form, answer_json, join_answer, plain_tail, read_body
-from service.operations.row_formats import read_rows, write_lines
+from service.operations.row_formats import TextFormat, TextRows, in_batches, read_rows, write_lines
 from service.operations.rows import Encoded, Options
 from service.operations.served import Identity, ServedModel
 
@@ -118,17 +118,27 @@ def answer(
         batches = iter((encoded,))
     else:
         options = call.options
-        rows = read_rows(body, call.sent, bounds)
+        read = _read_text(model, body, call.sent, options, bounds)
         if call.wanted == "json":
-            encoded = rows.encode(model, options)
+            encoded = read if isinstance(read, Encoded) else read.encode(model, options)
         else:
-            batches = rows.batches(model, options)
+            batches = in_batches(read) if isinstance(read, Encoded) else read.batches(model, options)
     media_type = MEDIA_TYPES[call.wanted]
     if call.wanted == "json":
         count(encoded.n_rows)
         return Reply(media_type, answer_json(model, encoded, options, describe, call.form))
     counted = _counted(batches, count)
     return Reply(media_type, write_lines(model, counted, options, describe, call.wanted, call.form))
+
+
+def _read_text(
+    model: ServedModel, body: bytes, sent: TextFormat, options: Options, bounds: Bounds
+) -> Encoded | TextRows:
+    if sent == "csv" and options.missing == "fractional":
+        encoded = model.codec.read_csv(body, bounds.rows)
+        if encoded is not None:
+            return encoded
+    return read_rows(body, sent, bounds)
 
 
 def _counted(batches: Iterator[Encoded], count: Callable[[int], None]) -> Iterator[Encoded]:
@@ -176,6 +186,8 @@ def _answer_small(model: ServedModel, body: bytes, bounds: Bounds, describe: Des
         members = model.answer_plain(rows, explain=explain)
         if members is not None:
             return join_answer(model, members, plain_tail(len(rows))), len(rows)
+    if explain and not model.has_short_reasons:
+        return None  # long reasons are not written while other requests wait
     encoded = Encoded(to_matrix(rows))
     return answer_json(model, encoded, Options(explain=explain), describe), len(rows)
 

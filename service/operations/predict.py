@@ -33,6 +33,8 @@ Form = Literal["predictions", "explanations"]
 
 #: Longest list of column names in an answer; beyond it only their number is told.
 MAX_NAMES = 100
+#: Most tests that the explanations of one JSON answer may have together: about 100 MB.
+MAX_TESTS = 500_000
 _ROW_KEYS = ("rows", "columns", "data")
 _CHOICES = {"unseen": get_args(UnseenPolicy), "missing": get_args(MissingPolicy)}
 _FLAGS = ("explain", "strict")
@@ -136,16 +138,25 @@ def check_count(n_rows: int, bounds: Bounds) -> None:
 
 
 def answer_rows(
-    model: ServedModel, encoded: Encoded, options: Options, describe: Describe, form: Form = "predictions"
+    model: ServedModel,
+    encoded: Encoded,
+    options: Options,
+    describe: Describe,
+    form: Form = "predictions",
+    max_tests: int | None = None,
 ) -> Iterator[bytes]:
-    """The members of each row's answer as JSON without braces, in order; an error for a bad row."""
+    """The members of each row's answer as JSON without braces, in order; an error for a bad row.
+
+    Raises:
+        TooLarge: the explanations have more than ``max_tests`` tests together.
+    """
     bad = encoded.faults
     values = encoded.values
     if bad:
         values = np.asfortranarray(np.delete(values, list(bad), axis=0))
     answers = iter(model.answers(values))
     explained = options.explain or form == "explanations"
-    reasons = iter(model.explanations(values) if explained else ())
+    reasons = model.explanations(values, max_tests) if explained else iter(())
     missing = missing_columns(encoded, model.inputs.columns)
     for row in range(encoded.n_rows):
         if row in bad:
@@ -180,12 +191,13 @@ def answer_json(
     """The whole answer of a JSON request.
 
     Raises:
-        Invalid: every row is bad.
+        Invalid: every row is bad. TooLarge: the explanations are too long together.
     """
     refuse_if_all_bad(encoded)
     if form == "predictions" and not options.explain and _nothing_to_say(encoded):
         return join_answer(model, model.answers(encoded.values), _tail(encoded))
-    return join_answer(model, answer_rows(model, encoded, options, describe, form), _tail(encoded), form)
+    members = answer_rows(model, encoded, options, describe, form, MAX_TESTS)
+    return join_answer(model, members, _tail(encoded), form)
 
 
 def _nothing_to_say(encoded: Encoded) -> bool:

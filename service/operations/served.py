@@ -6,7 +6,7 @@ dozen leaves cost a dozen encodings.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +19,7 @@ from learners.explanation import Explanation
 from learners.table import Table
 from learners.trees.estimator import TreeEstimator
 from learners.types import FloatArray, Scalar
+from service.errors import Fault, TooLarge
 from service.operations.codec import RowCodec, to_matrix
 from service.operations.json_text import encode_json
 from service.operations.rows import Inputs
@@ -26,6 +27,9 @@ from service.operations.served_tree import MAX_NODES, Descent, Reasons
 
 #: Distinct answers that are kept as fragments; past it the memory starts anew.
 _MAX_FRAGMENTS = 20_000
+#: Trees with at most so many tests on all their paths are explained on the event loop.
+_SHORT_TESTS = 5_000
+_EXPLAINED_AT_ONCE = 32
 #: So few rows are not worth the loading of the compiler.
 _FEW_ROWS = 100
 
@@ -74,6 +78,8 @@ class ServedModel:
         if isinstance(learner, TreeEstimator) and learner.tree_.n_nodes <= MAX_NODES:
             self._descent = Descent(learner.tree_, learner.packed_tree_, learner.columns_)
             self._reasons = Reasons(learner.tree_, learner.columns_)
+        #: Whether any row's reason is short enough to be written while other requests wait.
+        self.has_short_reasons = isinstance(learner, TreeEstimator) and _total_depth(learner) <= _SHORT_TESTS
 
     def answers(self, values: FloatArray) -> list[bytes]:
         """The members of each row's answer as JSON without braces.
@@ -98,7 +104,7 @@ class ServedModel:
         With ``explain`` the members include the reason.
         """
         descent = self._descent
-        if descent is None:
+        if descent is None or (explain and not self.has_short_reasons):
             return None
         found = []
         for cells in rows:
@@ -116,14 +122,28 @@ class ServedModel:
         return fragment
 
     def _reason(self, leaf: int, cells: Sequence[float]) -> bytes:
-        return self._reasons.get(leaf, cells, lambda: self.explanations(to_matrix([cells]))[0])
+        return self._reasons.get(leaf, cells, lambda: next(self.explanations(to_matrix([cells]))))
 
-    def explanations(self, values: FloatArray) -> list[Explanation]:
-        """The reason of each row's answer."""
-        if not len(values):
-            return []
-        with uncompiled() if len(values) <= _FEW_ROWS else nullcontext():
-            return self.learner.explain(Table(self.inputs.columns, values))
+    def explanations(self, values: FloatArray, max_tests: int | None = None) -> Iterator[Explanation]:
+        """The reason of each row's answer, made a few rows at a time.
+
+        Raises:
+            TooLarge: they have more than ``max_tests`` tests together.
+        """
+        n_tests = 0
+        for first in range(0, len(values), _EXPLAINED_AT_ONCE):
+            rows = Table(self.inputs.columns, np.asfortranarray(values[first : first + _EXPLAINED_AT_ONCE]))
+            with uncompiled() if len(values) <= _FEW_ROWS else nullcontext():
+                explanations = self.learner.explain(rows)
+            for explanation in explanations:
+                n_tests += explanation.n_tests
+                if max_tests is not None and n_tests > max_tests:
+                    raise TooLarge(
+                        f"The explanations of one request have at most {max_tests} tests together, and these have "
+                        f"more after {first + len(explanations)} of {len(values)} rows; send fewer rows at once",
+                        [Fault("too many tests to explain", parameter="explain", allowed=max_tests)],
+                    )
+                yield explanation
 
     def _numbers(self, table: Table) -> FloatArray:
         """What an answer is made of: class probabilities, shape (n, K), or values, shape (n, 1)."""
@@ -145,3 +165,7 @@ class ServedModel:
             label = self.identity.classes[int(np.argmax(numbers))]  # the first of equally likely ones, as predict does
             return {"label": label, "probabilities": numbers}
         return {"value": numbers[0]}
+
+
+def _total_depth(learner: TreeEstimator) -> int:
+    return int(learner.tree_.depth[learner.tree_.leaves()].sum())

@@ -145,11 +145,19 @@ class Branch(Answer):
     value: float | None = None
 
 
+class Omitted(Answer):
+    """Branches that are not given because there are too many: the lightest ones."""
+
+    branches: int
+    weight: float
+
+
 class Explanation(Prediction):
-    """The reason of one answer, `kind` tells its form; a `path` has every branch that the row followed."""
+    """The reason of one answer, `kind` tells its form; a `path` has the branches that the row followed."""
 
     kind: Literal["path"] | None = None
     branches: list[Branch] | None = None
+    omitted: Omitted | None = None
 
 
 class Explanations(_Answers):
