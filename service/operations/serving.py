@@ -3,8 +3,9 @@
 A request that names a model already known costs two dictionary look-ups and no database. References
 (``name``, ``name:3``, ``name@alias``) are resolved by the store once; after that
 :class:`ChangeWatcher` looks a few times a second whether the registry changed and resolves them anew,
-so that an alias move is seen by every process within a second. While the database cannot be reached,
-what is known goes on answering.
+so that an alias move is seen by every process within a second; the process that is asked for the move, or
+tells that a training has ended, follows it before it answers (:meth:`Serving.catch_up`). While the
+database cannot be reached, what is known goes on answering.
 """
 
 from __future__ import annotations
@@ -81,6 +82,17 @@ class Serving:
             BadRequest, Unavailable: the reference is malformed, or the store cannot be reached.
         """
         return self.known(workspace, reference) or self._resolve(workspace, reference)
+
+    def catch_up(self) -> None:
+        """Follow the registry at once, so that whoever is told of a change is answered by it from then on.
+
+        Raises:
+            Unavailable: the store cannot be reached.
+        """
+        with self._store.read() as session:
+            counter = changes.counters(session).get(changes.REGISTRY, 0)
+        if counter != self._counter:
+            self.refresh(counter)
 
     def refresh(self, counter: int) -> None:
         """Resolve anew every reference that was resolved before the registry's counter stood here."""

@@ -12,12 +12,11 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from service import strict_json
-from service.deps import Cursor, PageSize, ServicesHere, Trainer
+from service.deps import Cursor, PageSize, Services, ServicesHere, Trainer
 from service.errors import Unavailable
 from service.operations import jobs as operations
 from service.schemas.base import Page, timestamp, timestamp_or_none
 from service.schemas.jobs import Job, JobKind, JobRequest, StateName
-from service.store.session import Store
 from service.web.openapi import content, created, errors
 from service.web.strict_routes import make_router
 
@@ -93,13 +92,16 @@ def list_jobs(
     found, next_cursor = operations.page(
         services.store, who.workspace, state=state, kind=kind, cursor=cursor, limit=limit
     )
+    services.serving.catch_up()
     return {"items": [_to_wire(detail) for detail in found], "next_cursor": next_cursor}
 
 
 @router.get("/{job_id}", summary="Get a job", response_model=Job, responses=errors(404), operation_id="getJob")
 def get_job(services: ServicesHere, who: Trainer, job_id: JobId) -> dict[str, Any]:
     """A job as it stands: state, progress, the results of its parts so far, its result or error."""
-    return _to_wire(operations.get(services.store, who.workspace, job_id))
+    detail = operations.get(services.store, who.workspace, job_id)
+    services.serving.catch_up()
+    return _to_wire(detail)
 
 
 @router.get(
@@ -119,15 +121,17 @@ async def follow_job(
 ) -> Response:
     """What happens in a job, as it happens."""
     await run_in_threadpool(operations.get, services.store, who.workspace, job_id)
-    return StreamingResponse(_events(services.store, job_id, last_event_id or 0), media_type="text/event-stream")
+    return StreamingResponse(_events(services, job_id, last_event_id or 0), media_type="text/event-stream")
 
 
-async def _events(store: Store, job_id: str, position: int) -> AsyncIterator[bytes]:
+async def _events(services: Services, job_id: str, position: int) -> AsyncIterator[bytes]:
     spoken = time.monotonic()
     yield b"retry: 1000\n\n"
     while True:
         try:
-            events, is_last = await run_in_threadpool(operations.events_after, store, job_id, position)
+            events, is_last = await run_in_threadpool(operations.events_after, services.store, job_id, position)
+            if is_last:
+                await run_in_threadpool(services.serving.catch_up)
         except Unavailable:  # the stream outlives a restart of the database
             events, is_last = [], False
         for event in events:

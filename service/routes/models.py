@@ -79,6 +79,7 @@ def list_versions(
 def set_alias(services: ServicesHere, who: Trainer, name: Name, alias: AliasName, body: AliasTarget) -> dict[str, Any]:
     """Let `name@alias` mean a version, in one step; every process answers by it within a second."""
     version = operations.set_alias(services.store, who.workspace, name, alias, body.version)
+    services.serving.catch_up()
     return {"model": name, "alias": alias, "version": version}
 
 
@@ -93,6 +94,7 @@ def set_alias(services: ServicesHere, who: Trainer, name: Name, alias: AliasName
 def delete_alias(services: ServicesHere, who: Trainer, name: Name, alias: AliasName) -> Response:
     """Forget an alias; the version it meant stays."""
     operations.delete_alias(services.store, who.workspace, name, alias)
+    services.serving.catch_up()
     return Response(status_code=204)
 
 
@@ -117,7 +119,9 @@ def get_schema(services: ServicesHere, who: Reader, ref: Reference) -> dict[str,
 )
 def archive(services: ServicesHere, who: Trainer, ref: Reference) -> dict[str, Any]:
     """Take a version (`name:3`) out of the choice of the latest; by its number it still answers."""
-    return _version(operations.archive(services.store, who.workspace, ref))
+    archived = operations.archive(services.store, who.workspace, ref)
+    services.serving.catch_up()
+    return _version(archived)
 
 
 @router.delete(
@@ -131,6 +135,7 @@ def archive(services: ServicesHere, who: Trainer, ref: Reference) -> dict[str, A
 def delete(services: ServicesHere, who: Admin, ref: Reference) -> Response:
     """Delete one version (`name:3`) or a model with all its versions (`name`). Numbers are never given again."""
     operations.delete(services.store, who.workspace, ref)
+    services.serving.catch_up()
     return Response(status_code=204)
 
 

@@ -134,3 +134,29 @@ def test_learners_carry_the_schema_of_their_parameters(shared_api: Api) -> None:
             assert {"type", "default", "description"} <= set(schema)
         json.loads(one.text, parse_constant=pytest.fail)
     problem(shared_api.get("/api/v1/learners/none"), 404)
+
+
+def test_predictions_follow_what_this_process_has_told(trained: Api) -> None:
+    row = {"sepallength": 5.1, "sepalwidth": 3.5, "petallength": 1.4, "petalwidth": 0.2}
+
+    def answering(ref: str) -> int:
+        answer = trained.post(f"/api/v1/models/{ref}/predictions", json={"rows": [row]})
+        return answer.json()["version"] if answer.status_code == 200 else answer.status_code
+
+    alias = "/api/v1/models/iris/aliases/champion"
+    for version in (1, 3, 2, 1):
+        trained.put(alias, json={"version": version})
+        assert answering("iris@champion") == version
+    trained.delete(alias)
+    assert answering("iris@champion") == 404
+    assert answering("iris") == 3
+    dataset = trained.get("/api/v1/models/iris:3").json()["lineage"]["dataset"]
+    for version in (4, 5):
+        job = train(trained, dataset, target="class", name="iris", seed=version)
+        assert trained.get(f"/api/v1/jobs/{job['id']}").json()["state"] == "succeeded"
+        assert answering("iris") == version
+    assert answering("iris:5") == 5
+    trained.post("/api/v1/models/iris:5/archive")
+    assert answering("iris") == 4
+    trained.delete("/api/v1/models/iris:5")
+    assert answering("iris:5") == 404
