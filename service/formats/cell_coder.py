@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from learners.errors import SchemaError
-from learners.table import MISSING, Column
+from learners.table import MISSING, Column, parse_number
 from service.formats.written_numbers import NumberSyntax
 
 _NUMBERS = frozenset({int, float, type(None)})
@@ -33,7 +33,8 @@ class CellCoder:
         self._lookup: dict[Any, float] = {level: float(code) for code, level in enumerate(column.levels)}
         self._lookup |= dict.fromkeys(self._tokens, MISSING)
         self._lookup[None] = MISSING
-        self._empty_is_missing = "" in self._tokens
+        #: Whether an empty text is missing, and none that is a number.
+        self._has_plain_tokens = "" in self._tokens and all(parse_number(token) is None for token in self._tokens)
 
     @property
     def allowed(self) -> Any:
@@ -57,10 +58,19 @@ class CellCoder:
 
     def _texts(self, values: Sequence[str | None]) -> list[float] | None:
         """Numbers out of texts that hold nothing but characters of plain numbers."""
-        if not self._syntax.is_plain or not self._empty_is_missing:
+        if not self._syntax.is_plain or not self._has_plain_tokens:
             return None
         if "".join(filter(None, values)).translate(_NOT_IN_NUMBERS):
             return None
+        try:
+            return list(map(float, values))  # type: ignore[arg-type]  # a missing value is a TypeError
+        except TypeError:
+            return self._texts_with_gaps(values)
+        except ValueError:
+            return None
+
+    @staticmethod
+    def _texts_with_gaps(values: Sequence[str | None]) -> list[float] | None:
         try:
             return [float(value) if value else MISSING for value in values]
         except ValueError:

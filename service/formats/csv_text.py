@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import Any
 
 
 class UnclosedQuote(Exception):
@@ -86,5 +87,8 @@ def rows(text: str, delimiter: str, quote: str | None) -> tuple[list[list[str | 
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line]
-    cells = [[cell or None for cell in line.split(delimiter)] for _, line in numbered]
+    cells: list[list[str | None]] = []
+    for _, line in numbered:
+        split: list[Any] = line.split(delimiter)
+        cells.append([cell or None for cell in split] if "" in split else split)
     return cells, [number for number, _ in numbered]

@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 
 from learners.table import MISSING
-from learners.types import FloatArray
+from learners.types import Array, FloatArray
 
 #: simdjson makes arrays of numbers only, so a null goes in as this one. Where a body writes the same number
 #: itself, there are more of it than there were nulls.
 _STAND_IN = "-9.109383701528e307"
 _NULL = b"null"
+#: All that is in a CSV text of plain numbers.
+_PLAIN = b"0123456789+-.eE,\r\n"
+#: Where an empty cell is, and the same with a null in it; in this order, since cells may follow one another.
+_GAPS = ((b",,", b",null,"), (b",,", b",null,"), (b"\n,", b"\nnull,"), (b",\n", b",null\n"))
 
 
 def read_matrix(body: bytes) -> FloatArray | None:
@@ -39,13 +43,51 @@ def read_matrix(body: bytes) -> FloatArray | None:
         if sorted(request.keys()) != ["columns", "data"]:  # a repeated key would be here twice
             return None
         names, data = request["columns"].as_list(), request["data"]
-        is_flat = body.count(b"[") == len(data) + 2 and not any("[" in name or _STAND_IN in name for name in names)
-        if not is_flat or set(map(len, data)) != {len(names)}:
+        lengths = list(map(len, data))  # simdjson counts anew each time
+        is_flat = body.count(b"[") == len(lengths) + 2 and not any("[" in name or _STAND_IN in name for name in names)
+        if not is_flat or set(lengths) != {len(names)}:
             return None
-        numbers = np.frombuffer(data.as_buffer(of_type="d")).reshape(len(data), len(names))
+        numbers = np.frombuffer(data.as_buffer(of_type="d")).reshape(len(lengths), len(names))
     except (ValueError, TypeError, AttributeError, KeyError, RuntimeError):  # simdjson, at other texts and types
         return None
     return _with_missing(numbers, (len(text) - len(body)) // (len(_STAND_IN) - len(_NULL)))
+
+
+def read_csv_numbers(rows: bytes, n_columns: int) -> FloatArray | None:
+    """The rows of a CSV text, without its header, if they hold plain numbers and empty cells only.
+
+    Plain numbers are written alike in CSV and JSON, so the rows need no more than brackets to be JSON.
+
+    Args:
+        rows: the text after the header, commas between the cells.
+        n_columns: how many cells each row must have.
+
+    Returns:
+        As :func:`read_matrix`; None also for blank lines and for numbers in a form that JSON does not know.
+    """
+    text = rows.removesuffix(b"\n")
+    letters = np.frombuffer(text + b"\n\n", dtype=np.uint8)
+    if text.translate(None, _PLAIN) or _has_minus_zero(letters):  # as an integer of JSON it would lose its sign
+        return None
+    if _has_gaps(letters[:-2]):
+        for gap, filled in _GAPS:
+            text = text.replace(gap, filled)
+    text = _NULL * text.startswith(b",") + text + _NULL * text.endswith(b",")
+    names = b",".join([b'""'] * n_columns)
+    return read_matrix(b'{"columns":[%b],"data":[[%b]]}' % (names, text.replace(b"\n", b"],[")))
+
+
+def _has_minus_zero(letters: Array) -> bool:
+    """Whether -0 ends a cell of a text behind which two more lines end; quicker than to look for each text."""
+    begin = np.flatnonzero(letters == ord("-"))
+    begin = begin[letters[begin + 1] == ord("0")]
+    return bool(np.isin(letters[begin + 2], np.frombuffer(b",\r\n", dtype=np.uint8)).any())
+
+
+def _has_gaps(letters: Array) -> bool:
+    """Whether a comma or the end of a line follows another."""
+    ends = (letters == ord(",")) | (letters == ord("\n"))
+    return bool((ends[1:] & ends[:-1]).any())
 
 
 def _with_missing(numbers: FloatArray, n_missing: int) -> FloatArray | None:

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
-from learners.table import MISSING, UNSEEN, Column
+from learners.table import MISSING, UNSEEN, Column, parse_number
 from learners.types import FloatArray, Scalar
-from service.formats.json_numbers import read_matrix
+from service.formats.json_numbers import read_csv_numbers, read_matrix
 from service.operations.rows import Encoded, Inputs
 
 #: Bodies from this size on become a matrix at once.
@@ -58,6 +58,9 @@ class RowCodec:
     def __init__(self, inputs: Inputs) -> None:
         self._columns = inputs.columns
         self._takes_missing = inputs.takes_missing
+        #: Whether an empty cell of a CSV text is missing, and no number is.
+        tokens = inputs.missing_tokens
+        self._has_plain_tokens = "" in tokens and all(parse_number(token) is None for token in tokens)
         self._codes = [_codes(column, inputs) for column in inputs.columns]
         self._coded = [place for place, codes in enumerate(self._codes) if codes is not None]
         self._places = {column.name: place for place, column in enumerate(inputs.columns)}
@@ -179,6 +182,22 @@ class RowCodec:
         arranged = np.empty(values.shape, order="F")
         arranged[:, order] = values
         return arranged
+
+    def read_csv(self, body: bytes, max_rows: int) -> Encoded | None:
+        """The rows of a CSV text of numbers under a header of all columns, at most so many."""
+        header, _, rows = body.partition(b"\n")
+        if self._coded or b'"' in header or not self._has_plain_tokens:
+            return None
+        try:
+            order = self._order(header.removesuffix(b"\r").decode().split(","))
+        except UnicodeDecodeError:
+            return None
+        values = None if order is None else read_csv_numbers(rows, len(order))
+        if values is None or order is None or len(values) > max_rows:
+            return None
+        if not self._takes_missing and np.isnan(values).any():
+            return None
+        return Encoded(self._in_order(values, order))
 
     def _order(self, names: Sequence[Any]) -> tuple[int, ...] | None:
         """The column of each of the names, which must be all of the model's."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
 from service import strict_json
 from service.errors import Fault, ServiceError
@@ -27,6 +28,8 @@ TextFormat = Literal["csv", "tsv", "ndjson"]
 
 #: Rows that are answered at a time.
 BATCH = 2000
+#: The same where nothing but the answers is to be written.
+PLAIN_BATCH = 20_000
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
@@ -57,6 +60,12 @@ class TextRows:
         """The rows encoded, some at a time."""
         for first in range(0, len(self), BATCH):
             yield self.encode(model, options, first, first + BATCH)
+
+
+def in_batches(encoded: Encoded) -> Iterator[Encoded]:
+    """Plain rows, some at a time."""
+    for first in range(0, encoded.n_rows, PLAIN_BATCH):
+        yield Encoded(np.asfortranarray(encoded.values[first : first + PLAIN_BATCH]))
 
 
 def read_rows(body: bytes, text_format: TextFormat, bounds: Bounds) -> TextRows:
@@ -93,9 +102,14 @@ def write_lines(
 ) -> Iterator[bytes]:
     """The answers of encoded rows as lines. CSV begins with a header."""
     writer = _NdjsonWriter(model) if text_format == "ndjson" else _CsvWriter(model, _DELIMITERS[text_format], form)
-    yield writer.header(explained=options.explain or form == "explanations")
+    explained = options.explain or form == "explanations"
+    yield writer.header(explained=explained)
     first = 0
     for encoded in batches:
+        if not explained and encoded.is_plain:
+            yield b"".join(writer.plain(first, model.answers(encoded.values)))
+            first += encoded.n_rows
+            continue
         members = answer_rows(model, encoded, options, _numbered_from(first, describe), form)
         yield b"".join(writer.line(first + row, part, encoded.notes(row)) for row, part in enumerate(members))
         first += encoded.n_rows
@@ -114,6 +128,10 @@ class _NdjsonWriter:
 
     def header(self, *, explained: bool) -> bytes:
         return b""
+
+    def plain(self, first: int, answers: Sequence[bytes]) -> Iterator[bytes]:
+        """The lines of answers about which there is nothing to say."""
+        return (b'{"row":%d,%b%b}\n' % (row, members, self.version) for row, members in enumerate(answers, first))
 
     def line(self, row: int, members: bytes, notes: dict[str, list[str]]) -> bytes:
         noted = b"," + encode_json(notes)[1:-1] if notes else b""
@@ -137,6 +155,11 @@ class _CsvWriter:
         self.explained = explained
         names = ["row", self.answer, *(f"probability_{label}" for label in self.classes), "model", "version"]
         return self._record([*names, "warnings", "error", *(["explanation"] if explained else [])])
+
+    def plain(self, first: int, answers: Sequence[bytes]) -> Iterator[bytes]:
+        """The lines of answers about which there is nothing to say."""
+        rests = {members: self._after_number(members, {}) for members in set(answers)}
+        return (b"%d%b" % (row, rests[members]) for row, members in enumerate(answers, first))
 
     def line(self, row: int, members: bytes, notes: dict[str, list[str]]) -> bytes:
         key = (members, repr(notes) if notes else "")

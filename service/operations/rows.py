@@ -92,6 +92,12 @@ class Encoded:
     def n_rows(self) -> int:
         return int(self.values.shape[0])
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether every row is answered without error, warning or note."""
+        noted = self.faults or self.unseen or self.ignored or self.absent
+        return not noted and not np.isnan(self.values).any()
+
     def add_fault(self, row: int, message: str, **details: Any) -> None:
         self.faults.setdefault(row, []).append(Fault(message, row=row, **details))
 

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from learners.table import Column
 from service.errors import ServiceError
 from service.formats.json_numbers import read_matrix
+from service.formats.record_texts import read_csv
 from service.operations.answering import answer_fast
 from service.operations.codec import RowCodec
 from service.operations.predict import read_body
-from service.operations.rows import Inputs, Options
+from service.operations.rows import Inputs, Options, encode_matrix
 from service.operations.served import ServedModel
 from tests.service.operations.serving_models import (
     BOUNDS,
@@ -283,3 +284,59 @@ def test_more_rows_than_allowed_are_left_to_the_general_way() -> None:
     text = b'{"rows":[%b]}' % b",".join([b'{"x":1}'] * 20)
     assert RowCodec(Inputs((Column("x"),))).read_large(text, 19) is None
     assert RowCodec(Inputs((Column("x"),))).read_large(text, 20) is not None
+
+
+CSV_CELLS = st.one_of(
+    numbers().map(repr),
+    WRITTEN,
+    st.sampled_from(
+        ["", "", "-0", "-0.0", "+1", ".5", "5.", "01", " 1", "1 ", "null", "true", "nan", "1e999", "[1", "1]"]
+    ),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    data=st.data(),
+    order=st.permutations([0, 1, 2]),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
+    closed=st.booleans(),
+    plain=st.booleans(),
+)
+def test_csv_is_read_as_the_general_way_does(
+    data: st.DataObject, order: list[int], end: str, closed: bool, plain: bool
+) -> None:
+    cell = st.one_of(st.just(""), st.floats(allow_nan=False, allow_infinity=False).map(repr)) if plain else CSV_CELLS
+    width = st.just(3) if plain else st.sampled_from([3, 3, 3, 3, 2, 4, 1])
+    rows_ = data.draw(st.lists(width.flatmap(lambda n: st.lists(cell, min_size=n, max_size=n)), min_size=1, max_size=5))
+    lines = [",".join(NUMBERS[place].name for place in order), *map(",".join, rows_)]
+    text = (end.join(lines) + end * closed).encode()
+    inputs = Inputs(NUMBERS)
+    encoded = RowCodec(inputs).read_csv(text, BOUNDS.rows)
+    if encoded is None:
+        assert not plain or end != "\n"
+        return
+    table = read_csv(text, ",")
+    expected = encode_matrix(table.names, table.data, inputs, Options(), table.lines)
+    assert not expected.faults
+    assert encoded.values.tobytes("F") == expected.values.tobytes("F")
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        Inputs(NUMBERS, missing_tokens=frozenset({"", "0"})),
+        Inputs(NUMBERS, missing_tokens=frozenset({"?"})),
+        Inputs(MIXED),
+    ],
+)
+def test_csv_whose_numbers_may_be_missing_tokens_or_levels_goes_the_general_way(inputs: Inputs) -> None:
+    header = ",".join(column.name for column in inputs.columns)
+    text = f"{header}\n{','.join('1' * len(inputs.columns))}\n".encode()
+    assert RowCodec(inputs).read_csv(text, BOUNDS.rows) is None
+
+
+def test_a_number_that_is_a_missing_token_is_missing() -> None:
+    inputs = Inputs((Column("x"),), missing_tokens=frozenset({"", "-999"}))
+    encoded = encode_matrix(["x"], [["-999"], ["1"], [None]], inputs, Options())
+    assert np.isnan(encoded.values[:, 0]).tolist() == [True, False, True]
