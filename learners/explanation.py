@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from learners.table import number_text
@@ -96,7 +96,14 @@ class Step:
     weight: float
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "condition": self.condition.to_json()}
+        return {
+            "node": self.node,
+            "condition": self.condition.to_json(),
+            "observed": self.observed,
+            "state": self.state,
+            "child": self.child,
+            "weight": self.weight,
+        }
 
 
 @dataclass(frozen=True)
@@ -120,11 +127,16 @@ class Branch:
     distribution: tuple[tuple[Scalar, float], ...] | None = None
     value: float | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        record = {
+    def to_json(self, written: dict[int, dict[str, Any]] | None = None) -> dict[str, Any]:
+        """A JSON object; steps that are in ``written`` by their child already are taken from there."""
+        known = {} if written is None else written
+        for step in self.steps:
+            if step.child not in known:
+                known[step.child] = step.to_json()
+        record: dict[str, Any] = {
             "leaf": self.leaf,
             "weight": self.weight,
-            "steps": [step.to_json() for step in self.steps],
+            "steps": [known[step.child] for step in self.steps],
             "rows": self.rows,
             "training_weight": self.training_weight,
         }
@@ -156,7 +168,8 @@ class PathExplanation:
         return sum(len(branch.steps) for branch in self.branches)
 
     def to_json(self) -> dict[str, Any]:
-        record: dict[str, Any] = {"kind": self.kind, "branches": [branch.to_json() for branch in self.branches]}
+        written: dict[int, dict[str, Any]] = {}
+        record: dict[str, Any] = {"kind": self.kind, "branches": [one.to_json(written) for one in self.branches]}
         if self.omitted_branches:
             record["omitted"] = {"branches": self.omitted_branches, "weight": self.omitted_weight}
         return record

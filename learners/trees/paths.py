@@ -36,8 +36,9 @@ def explain_row(
     """
     leaves, weights = tree.reach(row)
     kept = _heaviest(nodes.depth[leaves], weights)
+    known: dict[int, Step] = {}
     branches = tuple(
-        _branch(nodes, tree, columns, row, labels, int(leaves[place]), float(weights[place])) for place in kept
+        _branch(nodes, tree, columns, row, labels, int(leaves[place]), float(weights[place]), known) for place in kept
     )
     left_out = np.delete(weights, kept)
     return PathExplanation(branches, len(left_out), float(left_out.sum()))
@@ -60,12 +61,13 @@ def _branch(
     labels: tuple[Scalar, ...] | None,
     leaf: int,
     weight: float,
+    known: dict[int, Step],
 ) -> Branch:
     answer = tree.answers[leaf].tolist()
     return Branch(
         leaf=leaf,
         weight=weight,
-        steps=tuple(_steps(nodes, columns, row, leaf)),
+        steps=tuple(_steps(nodes, columns, row, leaf, known)),
         rows=int(nodes.rows[leaf]),
         training_weight=float(nodes.weight[leaf]),
         distribution=None if labels is None else tuple(zip(labels, answer, strict=True)),
@@ -73,26 +75,32 @@ def _branch(
     )
 
 
-def _steps(nodes: Nodes, columns: Sequence[Column], row: FloatArray, leaf: int) -> list[Step]:
-    steps = []
-    share = 1.0
+def _steps(nodes: Nodes, columns: Sequence[Column], row: FloatArray, leaf: int, known: dict[int, Step]) -> list[Step]:
+    """The steps to a leaf; branches share the steps that they have in common, which are known by their child."""
+    steps: list[Step] = []
     for node, child in path_to(nodes, leaf):
-        column = columns[nodes.feature[node]]
-        cell = float(row[nodes.feature[node]])
-        branch = child - int(nodes.first_child[node])
-        if _undecided(nodes, column, node, cell):
-            share *= float(nodes.fraction[child])
-        steps.append(
-            Step(
-                node=node,
-                condition=condition_of(nodes, column, node, branch, cell),
-                observed=None if math.isnan(cell) or _is_unseen(column, cell) else column.decode(cell),
-                state=_state(nodes, column, node, cell),
-                child=child,
-                weight=share,
-            )
-        )
+        step = known.get(child)
+        if step is None:
+            step = known[child] = _step(nodes, columns, row, node, child, steps[-1].weight if steps else 1.0)
+        steps.append(step)
     return steps
+
+
+def _step(nodes: Nodes, columns: Sequence[Column], row: FloatArray, node: int, child: int, share: float) -> Step:
+    """The test of a node by which the row, or ``share`` of it, comes to a child."""
+    column = columns[nodes.feature[node]]
+    cell = float(row[nodes.feature[node]])
+    branch = child - int(nodes.first_child[node])
+    if _undecided(nodes, column, node, cell):
+        share *= float(nodes.fraction[child])
+    return Step(
+        node=node,
+        condition=condition_of(nodes, column, node, branch, cell),
+        observed=None if math.isnan(cell) or _is_unseen(column, cell) else column.decode(cell),
+        state=_state(nodes, column, node, cell),
+        child=child,
+        weight=share,
+    )
 
 
 def path_to(nodes: Nodes, leaf: int) -> list[tuple[int, int]]:

@@ -186,7 +186,7 @@ def _answer_small(model: ServedModel, body: bytes, bounds: Bounds, describe: Des
         members = model.answer_plain(rows, explain=explain)
         if members is not None:
             return join_answer(model, members, plain_tail(len(rows))), len(rows)
-    if explain and not model.has_short_reasons:
+    if explain and not model.explains_quickly(len(rows)):
         return None  # long reasons are not written while other requests wait
     encoded = Encoded(to_matrix(rows))
     return answer_json(model, encoded, Options(explain=explain), describe), len(rows)

@@ -27,8 +27,8 @@ from service.operations.served_tree import MAX_NODES, Descent, Reasons
 
 #: Distinct answers that are kept as fragments; past it the memory starts anew.
 _MAX_FRAGMENTS = 20_000
-#: Trees with at most so many tests on all their paths are explained on the event loop.
-_SHORT_TESTS = 5_000
+#: Reasons of at most so many tests together are written on the event loop: some 10 ms.
+_SHORT_TESTS = 1_000
 _EXPLAINED_AT_ONCE = 32
 #: So few rows are not worth the loading of the compiler.
 _FEW_ROWS = 100
@@ -78,8 +78,8 @@ class ServedModel:
         if isinstance(learner, TreeEstimator) and learner.tree_.n_nodes <= MAX_NODES:
             self._descent = Descent(learner.tree_, learner.packed_tree_, learner.columns_)
             self._reasons = Reasons(learner.tree_, learner.columns_)
-        #: Whether any row's reason is short enough to be written while other requests wait.
-        self.has_short_reasons = isinstance(learner, TreeEstimator) and _total_depth(learner) <= _SHORT_TESTS
+        #: Most tests on one path, and on all the paths that a row may follow together.
+        self._depth, self._total_depth = _depths(learner)
 
     def answers(self, values: FloatArray) -> list[bytes]:
         """The members of each row's answer as JSON without braces.
@@ -104,7 +104,7 @@ class ServedModel:
         With ``explain`` the members include the reason.
         """
         descent = self._descent
-        if descent is None or (explain and not self.has_short_reasons):
+        if descent is None or (explain and len(rows) * self._depth > _SHORT_TESTS):
             return None
         found = []
         for cells in rows:
@@ -123,6 +123,10 @@ class ServedModel:
 
     def _reason(self, leaf: int, cells: Sequence[float]) -> bytes:
         return self._reasons.get(leaf, cells, lambda: next(self.explanations(to_matrix([cells]))))
+
+    def explains_quickly(self, n_rows: int) -> bool:
+        """Whether the reasons of so many rows, whatever is missing in them, may be written on the event loop."""
+        return n_rows * self._total_depth <= _SHORT_TESTS
 
     def explanations(self, values: FloatArray, max_tests: int | None = None) -> Iterator[Explanation]:
         """The reason of each row's answer, made a few rows at a time.
@@ -167,5 +171,8 @@ class ServedModel:
         return {"value": numbers[0]}
 
 
-def _total_depth(learner: TreeEstimator) -> int:
-    return int(learner.tree_.depth[learner.tree_.leaves()].sum())
+def _depths(learner: Learner) -> tuple[int, int]:
+    if not isinstance(learner, TreeEstimator):
+        return _SHORT_TESTS + 1, _SHORT_TESTS + 1
+    depths = learner.tree_.depth[learner.tree_.leaves()]
+    return int(depths.max()), int(depths.sum())
