@@ -10,7 +10,7 @@ import numpy as np
 from learners.base import Progress
 from learners.trees.growth import Growth
 from learners.trees.problem import MULTIWAY
-from learners.trees.steps import divide, move_columns, open_node, pick, search
+from learners.trees.steps import divide, move_columns, open_root, pick, search
 from learners.types import BoolArray
 
 
@@ -32,7 +32,8 @@ def grow_best_first(growth: Growth, max_leaves: int, progress: Progress) -> None
     leaves is passed over.
     """
     waiting: list[tuple[float, int, _Candidate]] = []
-    _consider(growth, 0, np.ones(growth.problem.keys.shape[0], np.bool_), waiting)
+    if open_root(growth.problem, growth.rules, growth.grown):
+        _consider(growth, 0, np.ones(growth.problem.keys.shape[0], np.bool_), waiting)
     leaves = 1
     while waiting and leaves < max_leaves:
         _, _, best = heapq.heappop(waiting)
@@ -43,16 +44,14 @@ def grow_best_first(growth: Growth, max_leaves: int, progress: Progress) -> None
         leaves += added
         node = growth.grown.nodes[best.node]
         for child in range(node.first_child, node.first_child + node.n_children):
-            if growth.grown.nodes[child]["count"] > 0:
+            if growth.grown.nodes[child].alive:
                 _consider(growth, child, best.active.copy(), waiting)
         progress(leaves / max_leaves, f"{leaves} leaves")
 
 
 def _consider(growth: Growth, node: int, active: BoolArray, waiting: list[tuple[float, int, _Candidate]]) -> None:
-    """Describe a node, and queue it if it has a test."""
+    """Look for a node's best test, and queue the node if it has one."""
     state = (growth.problem, growth.rules)
-    if not open_node(*state, growth.grown, node):
-        return
     search(*state, growth.work, growth.grown, node, active, 0, len(active))
     column = int(pick(*state, growth.work, growth.grown, node))
     if column < 0:

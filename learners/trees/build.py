@@ -47,6 +47,8 @@ def settle_thresholds(nodes: Nodes, table: Table, weights: FloatArray, rule: str
     A threshold on an ordinal column is the code of a level. By the rule ``data`` a numeric one is the
     largest value of the whole training column that is not above the midpoint (C4.5).
     """
+    if rule != "data" and not any(column.kind is Kind.ORDINAL for column in table.columns):
+        return
     for index, column in enumerate(table.columns):
         tests = np.flatnonzero((nodes.test == THRESHOLD) & (nodes.feature == index))
         if len(tests) == 0:

@@ -129,11 +129,21 @@ def describe_numbers(problem: Problem, rules: Rules, grown: Grown, node: int) ->
 
 
 @lean_inner_kernel
-def may_split(rules: Rules, grown: Grown, node: int, pure: bool) -> bool:
-    """Whether the stop rules let a test be looked for."""
+def open_node(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
+    """Describe a node; returns whether a test may be looked for."""
+    pure = describe(problem, rules, grown, node)
     if pure or grown.nodes[node].mass < rules.min_split or grown.nodes[node].mass < 2.0 * rules.min_leaf:
         return False
     return rules.max_depth < 0 or grown.nodes[node].depth < rules.max_depth
+
+
+@lean_inner_kernel
+def any_alive(work: Work, branches: int) -> bool:
+    """Whether a child may be split further."""
+    alive = False
+    for b in range(branches):
+        alive |= work.branches[b].alive
+    return alive
 
 
 @lean_inner_kernel
@@ -151,14 +161,16 @@ def evaluate_columns(
 ) -> None:
     """Find the best test on each active column from ``first`` to ``last``: ``gain``, ``score``, ``place``.
 
-    Columns without any test in this node are made inactive: no descendant can have one either.
+    Columns without any test in this node are made inactive: no descendant can have one either. A test
+    that gains all there is ends the search: no later column can be better, and an equal one would not win.
     """
     start = grown.nodes[node].start
     end = start + grown.nodes[node].count
     weight = grown.nodes[node].weight
+    enough = math.inf if rules.by_ratio else grown.nodes[node].impurity * (1.0 - TIE)
     for column in range(first, last):
         work.columns[column].place = -1
-        if not active[column]:
+        if not active[column] or enough < 0.0:
             continue
         keys = problem.keys[column]
         stop = known_end(keys, start, end, problem.layout)
@@ -188,6 +200,8 @@ def evaluate_columns(
         work.columns[column].place = place
         work.columns[column].gain = gain
         work.columns[column].score = ratio if rules.by_ratio else gain
+        if gain >= enough:
+            enough = -1.0
 
 
 @lean_inner_kernel
@@ -444,16 +458,21 @@ def prepare_split(
     number_children(problem, rules, work, start, start + count, place, branches, missing)
     add_children(rules, work, grown, counters, node, branches, spare)
     counters[TOP] = max(counters[TOP], place + total)
+    first = grown.nodes[node].first_child
+    for b in range(branches):
+        alive = work.branches[b].count > 0 and open_node(problem, rules, grown, first + b)
+        work.branches[b].alive = alive
+        grown.nodes[first + b].alive = alive
     return branches, missing
 
 
 @lean_inner_kernel
 def push_children(grown: Grown, counters: IntArray, node: int, slot: int) -> None:
-    """Put the children that have rows on the stack, from place ``slot`` on, with their parent's columns."""
+    """Put the children that may be split on the stack, from place ``slot`` on, with their parent's columns."""
     first = grown.nodes[node].first_child
     top = slot
     for child in range(first, first + grown.nodes[node].n_children):
-        if grown.nodes[child].count > 0:
+        if grown.nodes[child].alive:
             grown.stack[top] = child
             if top > slot:
                 for column in range(grown.active.shape[1]):
@@ -467,6 +486,8 @@ def grow(problem: Problem, rules: Rules, work: Work, grown: Grown, counters: Int
     """Grow depth first until the stack is empty (``DONE``), the budget spent or space is needed."""
     columns = problem.keys.shape[0]
     spent = 0
+    if counters[N_NODES] == 1 and not open_node(problem, rules, grown, 0):
+        counters[N_STACK] = 0
     while counters[N_STACK] > 0:
         if spent > budget:
             return PAUSED
@@ -477,17 +498,15 @@ def grow(problem: Problem, rules: Rules, work: Work, grown: Grown, counters: Int
         counters[TOP] = end
         active = grown.active[slot]
         spent += (end - start) * columns
-        column = -1
-        if may_split(rules, grown, node, describe(problem, rules, grown, node)):
-            evaluate_columns(problem, rules, work, grown, node, active, 0, columns)
-            column = choose(problem, rules, work, grown.nodes[node].impurity)
+        evaluate_columns(problem, rules, work, grown, node, active, 0, columns)
+        column = choose(problem, rules, work, grown.nodes[node].impurity)
         if column < 0:
             counters[N_STACK] = slot
             continue
         branches, missing = prepare_split(problem, rules, work, grown, counters, node, column)
         if branches < 0:
             return NEEDS_SPACE
-        for other in range(columns):
+        for other in range(columns if any_alive(work, branches) else 0):
             if active[other]:
                 move_column(problem, work, other, start, end, branches, missing)
         push_children(grown, counters, node, slot)

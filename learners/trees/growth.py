@@ -32,6 +32,8 @@ from learners.types import Int32Array, IntArray
 
 #: Keys moved between two reports of progress: some tens of milliseconds.
 _BUDGET = 10_000_000
+#: Room for nodes at first, between these; it doubles when needed.
+_FEWEST_NODES, _MOST_NODES = 64, 8192
 
 
 class Growth:
@@ -43,7 +45,8 @@ class Growth:
         self.rules = prepared.rules
         self.work: Work = new_work(prepared.problem, prepared.rules, prepared.max_groups)
         columns = prepared.problem.keys.shape[0]
-        self.grown: Grown = new_grown(256, 256, 64, columns, prepared.rules.n_values)
+        room = min(max(prepared.n_rows, _FEWEST_NODES), _MOST_NODES)
+        self.grown: Grown = new_grown(room, _FEWEST_NODES, _FEWEST_NODES, columns, prepared.rules.n_values)
         self.counters: IntArray = np.zeros(N_COUNTERS, np.int64)
         self.grown.nodes[0].count = prepared.n_rows
         self.counters[N_NODES] = 1
@@ -91,30 +94,27 @@ def finished(grown: Grown, counters: IntArray) -> Nodes:
     """The grown arrays as :class:`Nodes`, numbered depth first with siblings together."""
     count, levels = int(counters[N_NODES]), int(counters[N_LEVELS])
     order, rank = np.zeros(count, np.int32), np.zeros(count, np.int32)
-    first_child = np.ascontiguousarray(grown.nodes.first_child)
-    numbering(first_child, np.ascontiguousarray(grown.nodes.n_children), order, rank)
-    nodes = grown.nodes[order]
+    plain, plain_levels = grown.nodes.view(np.ndarray), grown.levels.view(np.ndarray)[:levels]
+    numbering(plain["first_child"].copy(), plain["n_children"].copy(), order, rank)
+    nodes = plain[order]
+    taken = {name: nodes[name].copy() for name in _AS_THEY_ARE}
     return Nodes(
-        test=nodes.test.astype(np.int8),
-        feature=nodes.feature.copy(),
-        threshold=nodes.threshold.copy(),
-        first_child=_renamed(nodes.first_child, rank),
-        n_children=nodes.n_children.copy(),
-        parent=_renamed(nodes.parent, rank),
-        depth=nodes.depth.copy(),
+        test=nodes["test"].astype(np.int8),
+        first_child=_renamed(nodes["first_child"], rank),
+        parent=_renamed(nodes["parent"], rank),
         missing_branch=np.full(count, -1, np.int32),
-        other_branch=nodes.other_branch.copy(),
-        fraction=nodes.fraction.copy(),
-        level_start=nodes.level_start.copy(),
-        level_count=nodes.level_count.copy(),
-        level_codes=grown.levels.code[:levels].copy(),
-        level_branch=grown.levels.branch[:levels].copy(),
+        level_codes=plain_levels["code"].copy(),
+        level_branch=plain_levels["branch"].copy(),
         rows=nodes["count"].copy(),
-        weight=nodes.weight.copy(),
         value=grown.value[order],
-        impurity=nodes.impurity.copy(),
-        gain=nodes.gain.copy(),
+        **taken,
     )
+
+
+_AS_THEY_ARE = (
+    *("feature", "threshold", "n_children", "depth", "other_branch", "fraction"),
+    *("level_start", "level_count", "weight", "impurity", "gain"),
+)
 
 
 def _renamed(ids: Int32Array, rank: Int32Array) -> Int32Array:

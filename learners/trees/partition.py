@@ -94,16 +94,24 @@ def move_column(problem: Problem, work: Work, column: int, start: int, end: int,
         new = work.new_id[old]
         if new >= 0:
             b = work.branch[old]
-            spare[cursor[b] - place] = key + ((new - old) << shift)
-            cursor[b] += 1
+            if work.branches[b].alive:
+                spare[cursor[b] - place] = key + ((new - old) << shift)
+                cursor[b] += 1
             continue
         for b in range(branches):
-            if work.branches[b].share > 0.0:
+            if work.branches[b].alive:
                 spare[cursor[b] - place] = key + ((work.branches[b].first - 1 - new - old) << shift)
                 cursor[b] += 1
-    total = work.branches[branches - 1].first + work.branches[branches - 1].count - place
-    for i in range(total):
-        keys[place + i] = spare[i]
+    copy_alive(work, keys, place, branches)
+
+
+@lean_inner_kernel
+def copy_alive(work: Work, keys: IntArray, place: int, branches: int) -> None:
+    """Copy the segments of branches that may be split further from ``work.keys`` to the column."""
+    for b in range(branches):
+        if work.branches[b].alive:
+            for i in range(work.branches[b].first, work.cursor[b]):
+                keys[i] = work.keys[i - place]
 
 
 @lean_inner_kernel
@@ -111,7 +119,7 @@ def halve_column(problem: Problem, work: Work, spare: IntArray, keys: IntArray, 
     """The common case, two branches and nothing missing, without a branch in the code.
 
     Every key is written to both sides and only one side's cursor moves on. The left side is written
-    in place: it never overtakes the reader.
+    in place: it never overtakes the reader. A side that is not split further is only stepped over.
     """
     shift = problem.layout.label_bits
     id_mask = (np.int64(1) << (problem.layout.rank_shift - shift)) - 1
@@ -128,5 +136,6 @@ def halve_column(problem: Problem, work: Work, spare: IntArray, keys: IntArray, 
         goes_right = np.int64(new >= middle)
         right += goes_right
         left += 1 - goes_right
-    for i in range(right):
-        keys[left + i] = spare[i]
+    if work.branches[1].alive:
+        for i in range(right):
+            keys[left + i] = spare[i]

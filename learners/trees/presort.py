@@ -24,9 +24,12 @@ from learners._accel import inner_kernel, kernel
 from learners.errors import DataError
 from learners.types import FloatArray, Int32Array, IntArray
 
-_DIGIT_BITS = 11
-_BUCKETS = 1 << _DIGIT_BITS
-_PASSES = 6
+#: Widths of a digit and numbers of passes; short columns take the narrow one, whose tables are quicker to clear.
+_WIDE, _NARROW = 11, 8
+_WIDE_PASSES, _NARROW_PASSES = 6, 8
+_FEW = 4096
+_TOP_PASSES = 4
+_MOST_MOVES = 4
 _SIGN = np.uint64(1 << 63)
 
 
@@ -70,28 +73,61 @@ def order_bits(bits: np.uint64) -> np.uint64:
 
 
 @inner_kernel
-def radix_sort(
-    bits: NDArray[np.uint64],
-    order: Int32Array,
-    spare_bits: NDArray[np.uint64],
-    spare_order: Int32Array,
-    count: int | np.int64,
-) -> None:
-    """Sort the first ``count`` entries of ``bits`` stably, ``order`` along with them."""
-    histogram = np.zeros((_PASSES, _BUCKETS), dtype=np.int64)
-    mask = np.uint64(_BUCKETS - 1)
-    for i in range(count):
+def radix_sort(room: SortRoom, count: int | np.int64) -> None:
+    """Sort the first ``count`` of ``bits`` stably, ``order`` along with them.
+
+    Four digits from the top leave but few neighbours in the wrong order, which insertion puts
+    right. Where they are many, all digits are sorted.
+    """
+    digit_bits = _NARROW if count < _FEW else _WIDE
+    passes = _NARROW_PASSES if count < _FEW else _WIDE_PASSES
+    histogram = np.zeros((passes, 1 << digit_bits), dtype=np.int64)
+    radix_passes(room, count, digit_bits, passes - _TOP_PASSES, histogram)
+    if not insertion_sort(room, count):
+        radix_passes(room, count, digit_bits, 0, histogram)
+
+
+@inner_kernel
+def insertion_sort(room: SortRoom, count: int | np.int64) -> bool:
+    """Sort by insertion; gives up, and returns false, if more than 4 moves a row are needed."""
+    bits, order = room.bits, room.order
+    moves = 0
+    for i in range(1, count):
         word = bits[i]
-        for p in range(_PASSES):
-            histogram[p, (word >> np.uint64(p * _DIGIT_BITS)) & mask] += 1
-    from_bits, from_order, to_bits, to_order = bits, order, spare_bits, spare_order
+        if bits[i - 1] <= word:
+            continue
+        row = order[i]
+        j = i
+        while j > 0 and bits[j - 1] > word and moves <= _MOST_MOVES * count:
+            bits[j] = bits[j - 1]
+            order[j] = order[j - 1]
+            j -= 1
+            moves += 1
+        bits[j] = word
+        order[j] = row
+        if moves > _MOST_MOVES * count:
+            return False
+    return True
+
+
+@inner_kernel
+def radix_passes(room: SortRoom, count: int | np.int64, digit_bits: int, first: int, histogram: IntArray) -> None:
+    """Sort by the digits from number ``first`` up, the lowest first; ``histogram`` is (digits, 2^digit_bits)."""
+    from_bits, from_order, to_bits, to_order = room
+    passes, buckets = histogram.shape
+    mask = np.uint64(buckets - 1)
+    histogram[first:, :] = 0
+    for i in range(count):
+        word = from_bits[i]
+        for p in range(first, passes):
+            histogram[p, (word >> np.uint64(p * digit_bits)) & mask] += 1
     swapped = False
-    for p in range(_PASSES):
-        shift = np.uint64(p * _DIGIT_BITS)
+    for p in range(first, passes):
+        shift = np.uint64(p * digit_bits)
         if histogram[p, (from_bits[0] >> shift) & mask] == count:
             continue  # this digit is the same in all
         position = 0
-        for bucket in range(_BUCKETS):
+        for bucket in range(buckets):
             size = histogram[p, bucket]
             histogram[p, bucket] = position
             position += size
@@ -106,8 +142,8 @@ def radix_sort(
         swapped = not swapped
     if swapped:
         for i in range(count):
-            bits[i] = spare_bits[i]
-            order[i] = spare_order[i]
+            to_bits[i] = from_bits[i]
+            to_order[i] = from_order[i]
 
 
 @kernel
@@ -126,7 +162,7 @@ def sort_column(
         room: its ``bits`` are the cells' own memory, and are overwritten.
         unseen_is_missing: whether a negative cell is the code of an unseen level.
     """
-    bits, order, spare_bits, spare_order = room
+    bits, order, spare_bits = room.bits, room.order, room.spare_bits
     n = cells.shape[0]
     known = np.int64(0)
     absent = n
@@ -142,7 +178,7 @@ def sort_column(
     for i in range(known):
         bits[i] = spare_bits[i]
     if known > 0:
-        radix_sort(bits, order, spare_bits, spare_order, known)
+        radix_sort(room, known)
     rank = -1
     for i in range(n):
         if i < known and (i == 0 or bits[i] != bits[i - 1]):

@@ -58,7 +58,7 @@ GROUP = np.dtype(
     ],
     align=True,
 )
-BRANCH = np.dtype([("first", "<i8"), ("count", "<i8"), ("share", "<f8")], align=True)
+BRANCH = np.dtype([("first", "<i8"), ("count", "<i8"), ("share", "<f8"), ("alive", "?")], align=True)
 LEVEL = np.dtype([("code", "<i4"), ("branch", "<i4")], align=True)
 NODE = np.dtype(
     [
@@ -79,6 +79,7 @@ NODE = np.dtype(
         ("level_start", "<i4"),
         ("level_count", "<i4"),
         ("test", "<i4"),
+        ("alive", "?"),
     ],
     align=True,
 )
@@ -122,7 +123,8 @@ class Work(NamedTuple):
         sums: float64 (4, S) by class: left, right, known and direction.
         groups, group_stats: ``GROUP`` (G + 1,) and float64 (G, S), the levels of a column in a node.
         columns: ``COLUMN_BEST`` (d,), the best test of each column; place -1 where there is none.
-        branches: ``BRANCH``: id of its first row, number of rows, share of the known weight.
+        branches: ``BRANCH``: id of its first row, number of rows, share of the known weight, and whether
+            it may be split further; the keys of others are not moved.
         cursor: int64 by branch.
     """
 
@@ -143,7 +145,7 @@ class Grown(NamedTuple):
     """The tree so far, with spare room; fields as in :class:`~learners.trees.nodes.Nodes`.
 
     Attributes:
-        nodes: ``NODE``; ``start`` and ``count`` give the node's segment.
+        nodes: ``NODE``; ``start`` and ``count`` give the node's segment; ``alive`` whether it may be split.
         value: float64 (N, K).
         levels: ``LEVEL``, the level tests' codes and branches.
         stack: int32, ids of nodes yet to be worked on.

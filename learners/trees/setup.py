@@ -119,11 +119,12 @@ def _rules(options: GrowthOptions, n_classes: int, unit: bool) -> Rules:
 
 
 def has_gaps(cells: FloatArray, coded: Iterable[bool]) -> bool:
-    """Whether any cell is missing or unseen; column by column, so that no large mask is made."""
-    return any(
-        bool(np.isnan(np.min(column))) or (levels and bool(np.min(column) < 0))
-        for column, levels in zip(cells, coded, strict=True)
-    )
+    """Whether any cell is missing or unseen; ``coded`` tells the columns that hold codes. No mask is made."""
+    if cells.size == 0:
+        return False
+    if np.isnan(np.min(cells)):
+        return True
+    return any(levels and bool(np.min(column) < 0) for column, levels in zip(cells, coded, strict=True))
 
 
 def _by_id(

@@ -6,16 +6,16 @@ Depth-first growth on one thread needs none of these: :func:`~learners.trees.gro
 from __future__ import annotations
 
 from learners._accel import lean_kernel
-from learners.trees.grower import choose, describe, evaluate_columns, may_split, prepare_split
+from learners.trees.grower import choose, evaluate_columns, open_node, prepare_split
 from learners.trees.partition import move_column
 from learners.trees.problem import Grown, Problem, Rules, Work
 from learners.types import BoolArray, IntArray
 
 
 @lean_kernel
-def open_node(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
-    """Describe a node; returns whether a test may be looked for."""
-    return may_split(rules, grown, node, describe(problem, rules, grown, node))
+def open_root(problem: Problem, rules: Rules, grown: Grown) -> bool:
+    """Describe the root; returns whether a test may be looked for. Children are described when they are made."""
+    return open_node(problem, rules, grown, 0)
 
 
 @lean_kernel

@@ -16,7 +16,7 @@ from learners.base import Progress
 from learners.trees.growth import Growth
 from learners.trees.problem import N_LEVELS, N_NODES, Grown, Problem, Work, enlarged, new_work
 from learners.trees.setup import Prepared
-from learners.trees.steps import divide, move_columns, open_node, pick, search
+from learners.trees.steps import divide, move_columns, open_root, pick, search
 from learners.types import BoolArray, IntArray
 
 #: A node is split by all threads together while it has more than 1/12 of a thread's share of rows,
@@ -80,7 +80,9 @@ class _Team:
         """Split while a node is large; returns the nodes that remain."""
         growth = self.growth
         waiting = [_Subtree(0, np.ones(growth.problem.keys.shape[0], np.bool_))]
-        small = []
+        small: list[_Subtree] = []
+        if not open_root(growth.problem, growth.rules, growth.grown):
+            return small
         while waiting:
             one = waiting.pop()
             if growth.grown.nodes[one.node]["count"] <= self.limit:
@@ -89,7 +91,7 @@ class _Team:
             if self._split(one):
                 node = growth.grown.nodes[one.node]
                 for child in range(node.first_child, node.first_child + node.n_children):
-                    if growth.grown.nodes[child]["count"] > 0:
+                    if growth.grown.nodes[child].alive:
                         waiting.append(_Subtree(child, one.active.copy()))
             progress(0.0, f"{int(growth.counters[N_NODES])} nodes")
         return small
@@ -97,8 +99,6 @@ class _Team:
     def _split(self, one: _Subtree) -> bool:
         """Split one node, columns shared among the threads; whether it had a test."""
         growth, node, active = self.growth, one.node, one.active
-        if not open_node(growth.problem, growth.rules, growth.grown, node):
-            return False
 
         def look(work: Work, first: int, last: int) -> None:
             search(growth.problem, growth.rules, work, growth.grown, node, active, first, last)

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learners._accel import inner_kernel, kernel
+from learners._accel import inner_kernel, kernel, lean_inner_kernel, lean_kernel
 from learners.table import Column, Kind
 from learners.trees.nodes import LEAF, THRESHOLD, Nodes
-from learners.types import FloatArray, Int32Array
+from learners.types import FloatArray, Int32Array, IntArray
 
 #: A threshold on codes, where a code below 0 is an unseen level and no number.
 CODE_THRESHOLD = 3
@@ -55,19 +55,29 @@ class PackedTree:
         Returns:
             float64 (n, K).
         """
-        out = np.empty((cells.shape[1], self.answers.shape[1]))
-        predict_batch(self.links, self.splits, self.levels, self.answers, cells, out)
+        nodes, undecided = self._descended(cells)
+        out = self.answers[nodes]
+        if len(undecided) > 0:
+            divided_batch(self.links, self.splits, self.levels, self.answers, cells, undecided, out)
         return out
 
     def predict_row(self, row: FloatArray, out: FloatArray) -> None:
         """Write the answer for one row, float64 (d,) and writable, into ``out``, float64 (K,)."""
-        predict_one(self.links, self.splits, self.levels, self.answers, row, out)
+        if not plain_answer(self.links, self.splits, self.levels, self.answers, row, out):
+            divided_answer(self.links, self.splits, self.levels, self.answers, row, out)
 
     def leaves(self, cells: FloatArray) -> Int32Array:
         """For each row of a batch the leaf with its largest share, the lowest id among equals."""
-        out = np.empty(cells.shape[1], np.int32)
-        leaf_batch(self.links, self.splits, self.levels, cells, out)
-        return out
+        nodes, undecided = self._descended(cells)
+        for row in undecided:
+            nodes[row] = self.reach(np.array(cells[:, row]))[0][0]
+        return nodes
+
+    def _descended(self, cells: FloatArray) -> tuple[Int32Array, IntArray]:
+        """Where each row gets by its values alone, and the rows that have not come to a leaf by them."""
+        nodes = np.empty(cells.shape[1], np.int32)
+        descend_batch(self.links, self.splits, self.levels, cells, nodes)
+        return nodes, np.flatnonzero(self.links[nodes, TEST] != LEAF)
 
     def reach(self, row: FloatArray) -> tuple[Int32Array, FloatArray]:
         """The leaves that one row reaches and its share in each, in the order in which they are added up."""
@@ -103,7 +113,7 @@ def pack(nodes: Nodes, columns: Sequence[Column], *, regression: bool) -> Packed
     )
 
 
-@inner_kernel
+@lean_inner_kernel
 def branch_of(links: Int32Array, splits: FloatArray, levels: Int32Array, node: int, value: float) -> int:
     """The branch of an inner node that a value takes, or ``MISSING_VALUE`` or ``UNSEEN_LEVEL``."""
     test = links[node, TEST]
@@ -130,7 +140,7 @@ def branch_of(links: Int32Array, splits: FloatArray, levels: Int32Array, node: i
     return other if other >= 0 else UNSEEN_LEVEL
 
 
-@inner_kernel
+@lean_inner_kernel
 def descend(links: Int32Array, splits: FloatArray, levels: Int32Array, row: FloatArray, node: int) -> int:
     """Walk from a node while the values decide; returns the leaf or the first node they do not decide."""
     while links[node, TEST] != LEAF:
@@ -176,7 +186,7 @@ def collect_leaves(
     return nodes[:count], weights[:count]
 
 
-@inner_kernel
+@lean_inner_kernel
 def comes_first(nodes: Int32Array, weights: FloatArray, one: int, other: int) -> bool:
     """Whether entry ``one`` is heavier than ``other``, or as heavy with the lower id."""
     if weights[one] != weights[other]:
@@ -212,16 +222,24 @@ def reach_leaves(
     return nodes[order], weights[order]
 
 
-@inner_kernel
-def answer_of(
+@lean_kernel
+def plain_answer(
+    links: Int32Array, splits: FloatArray, levels: Int32Array, answers: FloatArray, row: FloatArray, out: FloatArray
+) -> bool:
+    """Write the answer for a row whose values lead to one leaf; false, and nothing written, for any other."""
+    node = descend(links, splits, levels, row, 0)
+    if links[node, TEST] != LEAF:
+        return False
+    for k in range(out.shape[0]):
+        out[k] = answers[node, k]
+    return True
+
+
+@kernel
+def divided_answer(
     links: Int32Array, splits: FloatArray, levels: Int32Array, answers: FloatArray, row: FloatArray, out: FloatArray
 ) -> None:
-    """The answer for one row."""
-    node = descend(links, splits, levels, row, 0)
-    if links[node, TEST] == LEAF:
-        for k in range(out.shape[0]):
-            out[k] = answers[node, k]
-        return
+    """Write the answer for any row: the mean of the leaves that it reaches, weighted by its shares."""
     nodes, weights = reach_leaves(links, splits, levels, row)
     for k in range(out.shape[0]):
         out[k] = 0.0
@@ -231,44 +249,37 @@ def answer_of(
 
 
 @kernel
-def predict_one(
-    links: Int32Array, splits: FloatArray, levels: Int32Array, answers: FloatArray, row: FloatArray, out: FloatArray
+def divided_batch(
+    links: Int32Array,
+    splits: FloatArray,
+    levels: Int32Array,
+    answers: FloatArray,
+    cells: FloatArray,
+    rows: IntArray,
+    out: FloatArray,
 ) -> None:
-    """The answer for one row, from Python."""
-    answer_of(links, splits, levels, answers, row, out)
-
-
-@kernel
-def predict_batch(
-    links: Int32Array, splits: FloatArray, levels: Int32Array, answers: FloatArray, cells: FloatArray, out: FloatArray
-) -> None:
-    """Answers for n rows; ``cells`` is (d, n)."""
+    """Write the answers for some rows of a batch; ``cells`` is (d, n), ``out`` (n, K)."""
     row = np.empty(cells.shape[0])
+    for i in rows:
+        for j in range(cells.shape[0]):
+            row[j] = cells[j, i]
+        divided_answer(links, splits, levels, answers, row, out[i])
+
+
+@lean_kernel
+def descend_batch(
+    links: Int32Array, splits: FloatArray, levels: Int32Array, cells: FloatArray, nodes: Int32Array
+) -> None:
+    """Where the values of each of n rows lead to; ``cells`` is (d, n). The numeric test is written out for speed."""
     for i in range(cells.shape[1]):
         node = 0
         while links[node, TEST] != LEAF:
-            branch = branch_of(links, splits, levels, node, cells[links[node, FEATURE], i])
+            value = cells[links[node, FEATURE], i]
+            if links[node, TEST] == THRESHOLD and not math.isnan(value):
+                branch = np.int64(value > splits[node, SPLIT])
+            else:
+                branch = np.int64(branch_of(links, splits, levels, node, value))
             if branch < 0:
                 break
             node = links[node, FIRST_CHILD] + branch
-        if links[node, TEST] == LEAF:
-            for k in range(out.shape[1]):
-                out[i, k] = answers[node, k]
-            continue
-        for j in range(cells.shape[0]):
-            row[j] = cells[j, i]
-        answer_of(links, splits, levels, answers, row, out[i])
-
-
-@kernel
-def leaf_batch(links: Int32Array, splits: FloatArray, levels: Int32Array, cells: FloatArray, out: Int32Array) -> None:
-    """The leaf with the largest share for each of n rows; ``cells`` is (d, n)."""
-    row = np.empty(cells.shape[0])
-    for i in range(cells.shape[1]):
-        for j in range(cells.shape[0]):
-            row[j] = cells[j, i]
-        node = descend(links, splits, levels, row, 0)
-        if links[node, TEST] != LEAF:
-            nodes, _ = reach_leaves(links, splits, levels, row)
-            node = nodes[0]
-        out[i] = node
+        nodes[i] = node

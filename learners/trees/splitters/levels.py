@@ -40,6 +40,8 @@ _POWER_STEPS = 64
 @lean_inner_kernel
 def group_levels(problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, column: int) -> int:
     """Fill ``code``, ``start`` and ``mass`` of ``groups``, and ``group_stats``; returns the number of groups."""
+    if rules.unit and rules.criterion != VARIANCE and rules.n_stats == 2:
+        return count_two_classes(problem, work, keys, lo, hi, column)
     layout = problem.layout
     mask = (np.int64(1) << layout.label_bits) - 1
     id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
@@ -59,7 +61,8 @@ def group_levels(problem: Problem, rules: Rules, work: Work, keys: IntArray, lo:
             for k in range(rules.n_stats):
                 work.group_stats[group, k] = 0.0
         weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
-        work.groups[group].mass += 1.0 if rules.unit else problem.numbers[MASS, one]
+        if not rules.unit:
+            work.groups[group].mass += problem.numbers[MASS, one]
         if regression:
             value = problem.numbers[CENTRED, one]
             work.group_stats[group, 0] += weight
@@ -68,7 +71,35 @@ def group_levels(problem: Problem, rules: Rules, work: Work, keys: IntArray, lo:
         else:
             work.group_stats[group, key & mask] += weight
     work.groups[group + 1].start = hi
+    if rules.unit:
+        for g in range(group + 1):
+            work.groups[g].mass = float(work.groups[g + 1].start - work.groups[g].start)
     return group + 1
+
+
+@lean_inner_kernel
+def count_two_classes(problem: Problem, work: Work, keys: IntArray, lo: int, hi: int, column: int) -> int:
+    """:func:`group_levels` for two classes and weights of 1: counts kept in registers."""
+    layout = problem.layout
+    id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
+    group = 0
+    i = lo
+    while i < hi:
+        first = i
+        rank = keys[i] >> layout.rank_shift
+        positives = np.int64(0)
+        while i < hi and (keys[i] >> layout.rank_shift) == rank:
+            positives += keys[i] & 1
+            i += 1
+        row = problem.row[(keys[first] >> layout.label_bits) & id_mask]
+        work.groups[group].start = first
+        work.groups[group].code = np.int32(problem.cells[column, row])
+        work.groups[group].mass = float(i - first)
+        work.group_stats[group, 0] = float(i - first - positives)
+        work.group_stats[group, 1] = float(positives)
+        group += 1
+    work.groups[group].start = hi
+    return group
 
 
 @lean_inner_kernel
