@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from operator import add
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -37,6 +39,8 @@ MAX_NAMES = 100
 MAX_TESTS = 500_000
 _ROW_KEYS = ("rows", "columns", "data")
 _CHOICES = {"unseen": get_args(UnseenPolicy), "missing": get_args(MissingPolicy)}
+#: Rows, from the first, the beginning of whose answers is kept.
+_MAX_KEPT_NUMBERS = 10_000
 _FLAGS = ("explain", "strict")
 
 
@@ -207,8 +211,23 @@ def _nothing_to_say(encoded: Encoded) -> bool:
 
 def join_answer(model: ServedModel, members: Iterable[bytes], tail: bytes, form: Form = "predictions") -> bytes:
     """The answer from its rows' members and what follows them."""
-    rows = b",".join([b'{"row":%d,%b}' % numbered for numbered in enumerate(members)])
-    return b"".join((model.head, b',"%b":[' % form.encode(), rows, b"]", tail))
+    answers = list(members)
+    rows = b"},".join(map(add, _numbers_of(len(answers)), answers))
+    return b"".join((model.head, b',"%b":[' % form.encode(), rows, b"}]" if answers else b"]", tail))
+
+
+def _numbers_of(n_rows: int) -> Sequence[bytes]:
+    """How the answers of so many rows begin."""
+    return _first_numbers()[:n_rows] if n_rows <= _MAX_KEPT_NUMBERS else _begin_rows(n_rows)
+
+
+@cache
+def _first_numbers() -> list[bytes]:
+    return _begin_rows(_MAX_KEPT_NUMBERS)
+
+
+def _begin_rows(n_rows: int) -> list[bytes]:
+    return [b'{"row":%d,' % row for row in range(n_rows)]
 
 
 def plain_tail(n_rows: int) -> bytes:
