@@ -235,13 +235,22 @@ def measure(arguments: argparse.Namespace, folder: Path) -> None:
     our_command = [str(Path(sys.executable).with_name("rulewood")), "serve", "--no-worker", "--port", str(ours)]
     our_command += ["--data", str(folder / "data")]
     print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}, ", end="")
-    print(", ".join(f"{name} {version(name)}" for name in ("uvicorn", "uvloop", "httptools", "msgspec", "numba")))
+    print(
+        ", ".join(
+            f"{name} {version(name)}" for name in ("uvicorn", "uvloop", "httptools", "msgspec", "pysimdjson", "numba")
+        ),
+        end=f", {arguments.rounds} rounds of {arguments.seconds} s\n",
+    )
     starts = []
     for _ in range(arguments.rounds):
         with process(our_command, ours, "/health/ready", {}) as (pid, seconds):
-            starts.append((seconds, memory(pid)))
-    seconds, megabytes = (statistics.median(column) for column in zip(*starts, strict=True))
-    print(f"ready after {seconds:.2f} s with {megabytes:.0f} MB")
+            starts.append((seconds, processor_seconds(pid), memory(pid)))
+    waited, spent, megabytes = zip(*starts, strict=True)
+    print(
+        f"ready after {statistics.median(waited):.2f} s ({min(waited):.2f} to {max(waited):.2f}), "
+        f"{statistics.median(spent):.2f} s of them processor time ({min(spent):.2f} to {max(spent):.2f}), "
+        f"with {statistics.median(megabytes):.0f} MB"
+    )
     with (
         process(bare_command, bare, "/", {}) as (bare_pid, _),
         process(our_command, ours, "/health/ready", {}) as (pid, _),
