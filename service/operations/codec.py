@@ -29,6 +29,8 @@ from service.operations.rows import Encoded, Inputs
 
 #: Bodies from this size on become a matrix at once.
 LARGE = 200_000
+#: What stands escaped in JSON; msgspec takes no such names for its fields.
+_ESCAPED = re.compile(r'["\\\x00-\x1f]')
 #: msgspec looks names up one by one, so a type of many columns is slow where their order is another.
 _MAX_TYPED_COLUMNS = 200
 #: Orders of a matrix' columns whose decoders are kept; past it the memory starts anew.
@@ -69,7 +71,7 @@ class RowCodec:
         self._matrix_decoders: dict[tuple[int, ...], Callable[[bytes], Any]] = {}
 
     def _rows_decoder(self) -> Callable[[bytes], Any] | None:
-        if not 0 < len(self._columns) <= _MAX_TYPED_COLUMNS:
+        if not 0 < len(self._columns) <= _MAX_TYPED_COLUMNS or any(map(_ESCAPED.search, self._places)):
             return None
         fields = [(f"c{place}", _cell_type(column)) for place, column in enumerate(self._columns)]
         renamed = {f"c{place}": column.name for place, column in enumerate(self._columns)}
