@@ -6,6 +6,10 @@ nearest double, and whatever JSON forbids is refused. At anything but numbers an
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,6 +21,9 @@ from learners.types import Array, FloatArray
 #: itself, there are more of it than there were nulls.
 _STAND_IN = "-9.109383701528e307"
 _NULL = b"null"
+#: The largest text for the parser that is kept, and with it some ten times as much memory.
+_MAX_KEPT_BYTES = 4 << 20
+_one_at_a_time = threading.Lock()
 #: All that is in a CSV text of plain numbers.
 _PLAIN = b"0123456789+-.eE,\r\n"
 #: Where an empty cell is, and the same with a null in it; in this order, since cells may follow one another.
@@ -33,25 +40,52 @@ def read_matrix(body: bytes) -> FloatArray | None:
         float64 of shape (n, d), row-major, n > 0, NaN for null; None if the text is anything else, or if
         a name has a bracket (brackets are counted to see that no row holds a list) or the word null.
     """
-    import simdjson
-
     if body[:1] != b"{":  # simdjson would skip a byte order mark
         return None
     has_nulls = body.find(b"n", body.find(b"[[") + 1) >= 0  # of names that come first, n says nothing
     text = body.replace(_NULL, _STAND_IN.encode()) if has_nulls else body
-    try:
-        request: Any = simdjson.Parser().parse(text)
-        if sorted(request.keys()) != ["columns", "data"]:  # a repeated key would be here twice
-            return None
-        names, data = request["columns"].as_list(), request["data"]
-        lengths = list(map(len, data))  # simdjson counts anew each time
-        is_flat = body.count(b"[") == len(lengths) + 2 and not any("[" in name or _STAND_IN in name for name in names)
-        if not is_flat or set(lengths) != {len(names)}:
-            return None
-        numbers = np.frombuffer(data.as_buffer(of_type="d")).reshape(len(lengths), len(names))
-    except (ValueError, TypeError, AttributeError, KeyError, RuntimeError):  # simdjson, at other texts and types
+    with _parser_for(text) as parser:
+        try:
+            numbers = _numbers(parser.parse(text), body.count(b"[") - 2)
+        except (ValueError, TypeError, AttributeError, KeyError, RuntimeError):  # simdjson, at other texts and types
+            numbers = None
+    return None if numbers is None else _with_missing(numbers, (len(text) - len(body)) // (len(_STAND_IN) - len(_NULL)))
+
+
+@contextmanager
+def _parser_for(text: bytes) -> Iterator[Any]:
+    """A parser. One is kept for texts of usual size, because new memory costs half as much time as the parsing."""
+    if len(text) <= _MAX_KEPT_BYTES and _one_at_a_time.acquire(blocking=False):
+        try:
+            yield _kept_parser()
+        finally:
+            _one_at_a_time.release()
+    else:
+        yield _new_parser()
+
+
+@cache
+def _kept_parser() -> Any:
+    return _new_parser()
+
+
+def _new_parser() -> Any:
+    import simdjson
+
+    return simdjson.Parser()
+
+
+def _numbers(request: Any, n_rows: int) -> FloatArray | None:
+    """The rows of a parsed text that has two brackets more than such rows."""
+    if sorted(request.keys()) != ["columns", "data"]:  # a repeated key would be here twice
         return None
-    return _with_missing(numbers, (len(text) - len(body)) // (len(_STAND_IN) - len(_NULL)))
+    names, data = request["columns"].as_list(), request["data"]
+    lengths = list(map(len, data))
+    if len(lengths) != n_rows or any("[" in name or _STAND_IN in name for name in names):
+        return None
+    if set(lengths) != {len(names)}:
+        return None
+    return np.frombuffer(data.as_buffer(of_type="d")).reshape(n_rows, len(names))
 
 
 def read_csv_numbers(rows: bytes, n_columns: int) -> FloatArray | None:

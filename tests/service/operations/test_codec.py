@@ -252,7 +252,7 @@ def test_unusual_texts_are_read_as_the_general_way_does(text: bytes) -> None:
         b'{"columns":["x","y"],"data":[[1,null5]]}',
         b'{"columns":["x","y"],"data":[[1,-null]]}',
         b'{"columns":["x","y"],"data":[[null,-9.109383701528e307]]}',
-        b'{"columns":["x","null"],"data":[[1,2]]}',
+        b'{"columns":["x","null"],"data":[[1,null]]}',
         b'{"columns":["x","a[b"],"data":[[1,2]]}',
         b'{"columns":["x",1],"data":[[1,2]]}',
         b'{"columns":["x","y"],"data":[]}',
