@@ -8,6 +8,9 @@ nesting beyond a limit. On the way out a number that is not finite is an error, 
 from __future__ import annotations
 
 import json
+import math
+import re
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +21,10 @@ from service.errors import BadRequest, Fault, Invalid
 _decoder = msgspec.json.Decoder()
 #: Longest piece of a caller's text that a message repeats.
 QUOTE_LIMIT = 80
+#: Most digits of an integer.
+MAX_DIGITS = 4300
+_LARGEST = repr(sys.float_info.max)
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 def decode(body: bytes, max_depth: int) -> Any:
@@ -45,9 +52,13 @@ def _parse(body: bytes, max_depth: int) -> Any:
     except RecursionError:
         raise _too_deep(max_depth) from None
     except msgspec.ValidationError as error:
+        _refuse_in_detail(body)
         raise Invalid(f"The body holds a number that is out of range: {error}") from None
     except msgspec.DecodeError as error:
-        _refuse_constants(body)
+        if not body.strip():
+            message = "The body is empty; JSON is expected"
+            raise BadRequest(message, [Fault("the body is empty", parameter="body", allowed="JSON")]) from None
+        _refuse_in_detail(body)
         raise BadRequest(f"The body is not strict JSON: {error}") from None
     except UnicodeDecodeError as error:
         raise BadRequest(f"The body is not UTF-8: {error.reason} at byte {error.start} of a text") from None
@@ -57,15 +68,47 @@ class _NotFinite(str):
     """Stands for ``NaN`` or an infinity in a text that is JSON otherwise."""
 
 
-def _refuse_constants(body: bytes) -> None:
-    """Raise :class:`Invalid`, naming each place, if ``NaN`` and infinities are all that is wrong with a text."""
+class _OutOfRange(str):
+    """Stands for a number that is too large for a double, or has too many digits, as it was written."""
+
+
+def _refuse_in_detail(body: bytes) -> None:
+    """Raise an error that names each place, if all that is wrong with a text are numbers or surrogates.
+
+    Raises:
+        Invalid: it holds ``NaN``, an infinity, or numbers that are out of range.
+        BadRequest: it holds halves of surrogate pairs.
+    """
     try:
-        value = json.loads(body, parse_constant=_NotFinite)
+        value = json.loads(body.decode(), parse_constant=_NotFinite, parse_float=_read_float, parse_int=_read_int)
     except (ValueError, RecursionError):
         return
-    faults = [_constant_fault(path, item) for path, item in _walk(value) if isinstance(item, _NotFinite)]
-    if faults:
-        raise Invalid(f"JSON knows no NaN and no Infinity; a missing value is null: {faults[0].message}", faults)
+    numbers, surrogates = [], []
+    for path, item in _walk(value):
+        if isinstance(item, _NotFinite | _OutOfRange):
+            numbers.append(_number_fault(value, path, item))
+        elif _has_surrogate(item) or (path and _has_surrogate(path[-1])):
+            surrogates.append(_fault_at(value, path, "holds a lone surrogate, which is half a character"))
+    if numbers:
+        raise Invalid(numbers[0].message, numbers)
+    if surrogates:
+        raise BadRequest(f"The body is not strict JSON: {surrogates[0].message}", surrogates)
+
+
+def _read_float(text: str) -> float | _OutOfRange:
+    number = float(text)
+    return number if math.isfinite(number) else _OutOfRange(text)
+
+
+def _read_int(text: str) -> int | _OutOfRange:
+    try:
+        return int(text)
+    except ValueError:  # Python's bound on the digits of an integer, which is the decoder's too
+        return _OutOfRange(text)
+
+
+def _has_surrogate(item: Any) -> bool:
+    return isinstance(item, str) and not item.isascii() and _SURROGATE.search(item) is not None
 
 
 def _walk(value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
@@ -80,11 +123,37 @@ def _walk(value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
             stack.extend(((*path, index), item[index]) for index in reversed(range(len(item))))
 
 
-def _constant_fault(path: tuple[str | int, ...], constant: str) -> Fault:
-    where = ".".join(str(step) for step in path)[:QUOTE_LIMIT]
+def _number_fault(body: Any, path: tuple[str | int, ...], number: _NotFinite | _OutOfRange) -> Fault:
+    if isinstance(number, _NotFinite):
+        return _fault_at(body, path, f"is {number}; JSON knows no NaN and no Infinity, a missing value is null")
+    if len(number.lstrip("-")) > MAX_DIGITS and number.lstrip("-").isdigit():
+        said = f"has {len(number.lstrip('-'))} digits, so it is out of range; an integer has at most {MAX_DIGITS}"
+        return _fault_at(body, path, said, allowed=f"at most {MAX_DIGITS} digits")
+    said = f"is {number[:QUOTE_LIMIT]}, which is out of range: a number lies between -{_LARGEST} and {_LARGEST}"
+    return _fault_at(body, path, said, allowed={"ge": -sys.float_info.max, "le": sys.float_info.max})
+
+
+def _fault_at(body: Any, path: tuple[str | int, ...], said: str, *, allowed: Any = None) -> Fault:
+    """A fault of the value at a path, with the row and column that the path leads to."""
+    where = _escaped(".".join(str(step) for step in path))
     row = next((step for step in path if isinstance(step, int)), None)
-    column = str(path[-1])[:QUOTE_LIMIT] if path and row is not None and isinstance(path[-1], str) else None
-    return Fault(f"{where or 'the body'} is {constant}", row=row, column=column, parameter=where or None)
+    column = _column_at(body, path) if row is not None else None
+    return Fault(f"{where or 'the body'} {said}", row=row, column=column, parameter=where or None, allowed=allowed)
+
+
+def _column_at(body: Any, path: tuple[str | int, ...]) -> str | None:
+    """A cell's column: its key, or in a matrix with names (``columns`` and ``data``) the name at its place."""
+    last = path[-1]
+    if isinstance(last, str):
+        return _escaped(last)
+    names = body.get("columns") if isinstance(body, dict) and len(path) == 3 and path[0] == "data" else None
+    name = names[last] if isinstance(names, list) and last < len(names) else None
+    return _escaped(name) if isinstance(name, str) else None
+
+
+def _escaped(text: str) -> str:
+    """A key, cut to a sane length, in which half characters are escaped as they were."""
+    return text[:QUOTE_LIMIT].encode("utf-8", "backslashreplace").decode()
 
 
 def _too_deep(max_depth: int) -> Invalid:

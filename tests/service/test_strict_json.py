@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 
 import pytest
 from hypothesis import given
@@ -61,6 +62,40 @@ def test_the_place_of_every_nan_is_named() -> None:
     assert [(fault.row, fault.column) for fault in faults[:2]] == [(0, "x"), (1, "x")]
     assert "NaN" in faults[0].message
     assert "Infinity" in faults[1].message
+
+
+def places(body: bytes) -> list[tuple[int | None, str | None, str | None]]:
+    with pytest.raises((Invalid, BadRequest)) as caught:
+        strict_json.decode(body, DEPTH)
+    return [(fault.row, fault.column, fault.parameter) for fault in caught.value.faults]
+
+
+def test_the_place_of_every_number_out_of_range_is_named_with_the_limit() -> None:
+    with pytest.raises(Invalid, match="out of range") as caught:
+        strict_json.decode(b'{"rows":[{"x":1},{"x":1e400},{"y":NaN}],"explain":-1e999}', DEPTH)
+    faults = caught.value.faults
+    assert [(fault.row, fault.column) for fault in faults] == [(1, "x"), (2, "y"), (None, None)]
+    assert faults[0].allowed == {"ge": -sys.float_info.max, "le": sys.float_info.max}
+    assert faults[2].parameter == "explain"
+    assert places(b'{"columns":["a","b"],"data":[[1,2],[3,1e999]]}') == [(1, "b", "data.1.1")]
+    assert places(b'{"columns":["a"],"data":[[1,2],[3,1e999]]}') == [(1, None, "data.1.1")]
+    with pytest.raises(Invalid, match="at most 4300") as caught:
+        strict_json.decode(b'[{"n":' + b"9" * 4301 + b"}]", DEPTH)
+    assert (caught.value.faults[0].column, caught.value.faults[0].allowed) == ("n", "at most 4300 digits")
+    assert strict_json.decode(b"9" * 4300, DEPTH) == int("9" * 4300)
+
+
+@pytest.mark.parametrize("body", [b"", b" ", b"\r\n\t"])
+def test_an_empty_body_is_called_so(body: bytes) -> None:
+    with pytest.raises(BadRequest, match=r"^The body is empty; JSON is expected"):
+        strict_json.decode(body, DEPTH)
+
+
+def test_a_lone_surrogate_is_named_in_values_and_keys() -> None:
+    with pytest.raises(BadRequest, match=r"rows\.0\.x holds a lone surrogate"):
+        strict_json.decode(rb'{"rows":[{"x":"a\ud800"}]}', DEPTH)
+    assert places(rb'[{"x":"\ud800"},{"\udc00":1}]') == [(0, "x", "0.x"), (1, r"\udc00", r"1.\udc00")]
+    assert strict_json.decode(rb'"\ud83d\ude00"', DEPTH) == "\U0001f600"
 
 
 @pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity"])
