@@ -68,4 +68,4 @@ def _sample() -> tuple[Table, Series, Series]:
     values = np.asfortranarray(np.column_stack([row * 7 % _ROWS, row % 3, row // 5 % 3, row % 2]), dtype=np.float64)
     values[row % 11 == 3, row[row % 11 == 3] % 4] = MISSING
     classes = Series(Column("class", Kind.NOMINAL, ("x", "y", "z")), (row * 5 % 7 % 3).astype(np.float64))
-    return Table(columns, values), classes, Series(Column("number"), row**1.5)
+    return Table(columns, values), classes, Series(Column("number"), np.sqrt(row.astype(np.float64)))
