@@ -9,7 +9,9 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
@@ -95,14 +97,16 @@ def copy(sources: list[str], target: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Box:
-    folder = tmp_path_factory.mktemp("container")
-    for parent in [folder, *folder.parents[:3]]:
-        if parent.owner() != "root" or parent.name.startswith("pytest"):
-            parent.chmod(0o755)
-    box = Box(folder)
-    build(box, stages(ROOT / "Dockerfile")[0])
-    return box
+def built() -> Iterator[Box]:
+    # Not pytest's own temporary folder: that is closed to other users.
+    folder = Path(tempfile.mkdtemp(prefix="rulewood-container-"))
+    folder.chmod(0o755)
+    try:
+        box = Box(folder)
+        build(box, stages(ROOT / "Dockerfile")[0])
+        yield box
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def free_port() -> int:
