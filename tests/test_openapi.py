@@ -19,8 +19,9 @@ from tests.service.running import Api, running
 
 FUZZING = Path(__file__).parent / "fuzzing"
 METHODS = {"get", "put", "post", "patch", "delete"}
-#: May come from any operation beneath /api: a malformed address, no key, the wrong key, too much at once, no database.
-ANYWHERE = {"400", "401", "403", "429", "503"}
+#: May come from any operation beneath /api: a malformed address, no key, the wrong key, a query parameter that
+#: is not known, too much at once, no database.
+ANYWHERE = {"400", "401", "403", "422", "429", "503"}
 
 
 @pytest.fixture(scope="module")

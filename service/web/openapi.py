@@ -21,13 +21,13 @@ _MEANINGS = {
     409: "The state of things forbids this; `errors` says why",
     413: "A limit on size is exceeded; the problem names it",
     415: "The media type or encoding is not supported",
-    422: "The content is not valid: `errors` names each row, column or parameter",
+    422: "The content is not valid: `errors` names each row, column or parameter, unknown query parameters too",
     429: "Too many requests are being answered; see `Retry-After`",
     503: "The store cannot be reached or is locked; see `Retry-After`",
     507: "There is no space left",
 }
 #: Errors that any route may answer with.
-_ANYWHERE = (400, 401, 403, 429, 503)
+_ANYWHERE = (400, 401, 403, 422, 429, 503)
 _RETRY_AFTER = {"Retry-After": {"description": "seconds to wait", "schema": {"type": "integer"}}}
 _LOCATION = {"Location": {"description": "address of what was made", "schema": {"type": "string"}}}
 
@@ -36,7 +36,8 @@ Models you can read, behind an HTTP API: upload a table, train and cross-validat
 register versions, predict, and get the exact reason with every answer.
 
 Every error is a problem document (RFC 9457) that names each bad row, column or parameter. JSON is strict
-both ways: no `NaN`, no key twice; a missing value is `null`. A model is addressed as `name` (its latest
+both ways: no `NaN`, no key twice; a missing value is `null`. Query parameters are strict too: an unknown one,
+or one given twice, is refused. A model is addressed as `name` (its latest
 version), `name:3` or `name@alias`."""
 
 TAGS = [

@@ -1,4 +1,4 @@
-"""FastAPI bent to the service's rules: strict JSON bodies and one form for every error."""
+"""FastAPI bent to the service's rules: strict JSON bodies, strict queries and one form for every error."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service import strict_json
-from service.errors import BadRequest, Fault, Invalid, NotFound, ServiceError, UnsupportedMediaType
+from service.errors import BadRequest, Fault, NotFound, ServiceError, UnsupportedMediaType
 from service.problems import InternalError, MethodNotAllowed, Rendered, render
+from service.web.validation import check_query, query_names, refusal
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -31,17 +32,25 @@ class StrictRequest(Request):
 
 
 class StrictRoute(APIRoute):
-    """A route that reads strict JSON and lets the service's errors through FastAPI's body handling."""
+    """A route that reads strict JSON, takes the query parameters it declares, each once, and no others.
+
+    It lets the service's errors through FastAPI's body handling.
+    """
 
     def get_route_handler(self) -> Handler:
         original = super().get_route_handler()
-        takes_json = self.body_field is not None
+        body_type = None if self.body_field is None else self.body_field.field_info.annotation
+        in_query = query_names(self.dependant)
 
         async def handle(request: Request) -> Response:
-            if takes_json:
+            if request.scope["query_string"]:
+                check_query(request.query_params, in_query)
+            if body_type is not None:
                 _require_json(request)
             try:
                 return await original(StrictRequest(request.scope, request.receive))
+            except RequestValidationError as error:
+                raise refusal(error.errors(), body_type) from None
             except HTTPException as error:  # FastAPI wraps whatever the reading of a body raises
                 if isinstance(error.__cause__, ServiceError):
                     raise error.__cause__ from None
@@ -67,7 +76,6 @@ def make_router(**settings: Any) -> APIRouter:
 def install_error_handlers(app: FastAPI) -> None:
     """Make every error of the app a problem document."""
     app.add_exception_handler(ServiceError, _answer_service_error)
-    app.add_exception_handler(RequestValidationError, _answer_validation_error)
     app.add_exception_handler(HTTPException, _answer_http_error)
     app.add_exception_handler(Exception, _answer_defect)
 
@@ -91,13 +99,6 @@ async def _answer_defect(request: Request, error: Exception) -> Response:
 async def _answer_service_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ServiceError)  # noqa: S101 - registered for this class only
     return respond(request, error)
-
-
-async def _answer_validation_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this class only
-    faults = [_fault_of(item) for item in error.errors()]
-    first = faults[0].message if faults else "see errors"
-    return respond(request, Invalid(f"The request is not valid: {first}", faults))
 
 
 async def _answer_http_error(request: Request, error: Exception) -> Response:
@@ -126,13 +127,3 @@ def allowed_methods(app: FastAPI, path: str) -> list[str]:
         if re.fullmatch(re.sub(r"\{[^/]+\}", "[^/]+", template), path):
             methods.update(name.upper() for name in operations if name.upper() in _METHODS)
     return sorted(methods) or ["GET"]
-
-
-def _fault_of(item: dict[str, Any]) -> Fault:
-    where = [str(part) for part in item["loc"]]
-    parameter = ".".join(where[1:] if where[0] in ("body", "query", "path", "header", "cookie") else where)
-    parameter = parameter or where[0]
-    context = item.get("ctx") or {}
-    allowed = {name: value for name, value in context.items() if name not in ("error", "class_name")}
-    value = None if item["type"] == "missing" else item.get("input")
-    return Fault(f"{parameter}: {item['msg']}", parameter=parameter, allowed=allowed or None, value=value)

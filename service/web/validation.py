@@ -1,0 +1,94 @@
+"""What FastAPI finds wrong with a request, in the service's words: each fault with what is allowed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, get_args
+
+from fastapi.dependencies.models import Dependant
+from pydantic import BaseModel
+from starlette.datastructures import QueryParams
+
+from service.errors import BadRequest, Fault, Invalid, ServiceError
+from service.strict_json import quoted
+
+_PARTS = ("body", "query", "path", "header", "cookie")
+_BEGINNING = re.compile(r"^(Input|String|List|Dictionary|Value|Data) should ")
+
+
+def refusal(errors: Sequence[Mapping[str, Any]], body_type: Any = None) -> ServiceError:
+    """The error of a request that does not have the form declared.
+
+    Args:
+        errors: pydantic's, whose places begin with the part of the request.
+        body_type: annotation of the route's body, which tells the members that are allowed.
+    """
+    if [error["type"] for error in errors if tuple(error["loc"]) == ("body",)] == ["missing"]:
+        message = "The body is empty; JSON is expected"
+        return BadRequest(message, [Fault("the body is empty", parameter="body", allowed="JSON")])
+    faults = [_fault_of(error, body_type) for error in errors]
+    first = faults[0].message if faults else "see errors"
+    return Invalid(f"The request is not valid: {first}", faults)
+
+
+def _fault_of(error: Mapping[str, Any], body_type: Any) -> Fault:
+    place = tuple(error["loc"])
+    path = place[1:] if place[0] in _PARTS else place
+    parameter = ".".join(map(str, path)) or str(place[0])
+    if error["type"] == "extra_forbidden":
+        return _unknown_member(parameter, path, body_type)
+    if error["type"] == "missing":
+        return Fault(f"{parameter} must be given", parameter=parameter)
+    context = error.get("ctx") or {}
+    allowed = {name: value for name, value in context.items() if name not in ("error", "class_name")}
+    said = _BEGINNING.sub("must ", error["msg"])
+    message = f"{parameter} {said}" if said != error["msg"] else f"{parameter}: {said}"
+    return Fault(message, parameter=parameter, allowed=allowed or None, value=error.get("input"))
+
+
+def _unknown_member(parameter: str, path: tuple[str | int, ...], body_type: Any) -> Fault:
+    allowed = members_at(body_type, path[:-1])
+    where = f" in {'.'.join(map(str, path[:-1]))}" if len(path) > 1 else ""
+    message = f"there is no member {quoted(str(path[-1]))}{where}; allowed are {', '.join(allowed)}"
+    return Fault(message, parameter=parameter, allowed=allowed)
+
+
+def members_at(annotation: Any, path: Iterable[str | int]) -> list[str]:
+    """Names of the members that the objects at a place of a body may have."""
+    models = _models_in(annotation)
+    for step in path:
+        if isinstance(step, str):
+            fields = [model.model_fields[step] for model in models if step in model.model_fields]
+            models = [inner for field in fields for inner in _models_in(field.annotation)]
+    return list(dict.fromkeys(name for model in models for name in model.model_fields))
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    """The models in an annotation, beneath unions, lists and the like."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for argument in get_args(annotation) for model in _models_in(argument)]
+
+
+def query_names(dependant: Dependant) -> list[str]:
+    """Names of the query parameters that a route and its dependencies take."""
+    own = [parameter.alias for parameter in dependant.query_params]
+    inner = [name for dependency in dependant.dependencies for name in query_names(dependency)]
+    return list(dict.fromkeys([*own, *inner]))
+
+
+def check_query(given: QueryParams, allowed: Sequence[str]) -> None:
+    """Raise :class:`Invalid` for query parameters that are not known, or given more than once."""
+    names = [name for name, _ in given.multi_items()]
+    may = f"allowed are {', '.join(allowed)}" if allowed else "none is allowed here"
+    faults = []
+    for name in dict.fromkeys(names):
+        if name not in allowed:
+            message = f"there is no query parameter {quoted(name)}; {may}"
+            faults.append(Fault(message, parameter=name, allowed=list(allowed)))
+        elif names.count(name) > 1:
+            message = f"the query parameter {name} is given {names.count(name)} times; it may be given once"
+            faults.append(Fault(message, parameter=name, allowed="once"))
+    if faults:
+        raise Invalid(f"The request is not valid: {faults[0].message}", faults)

@@ -1,0 +1,82 @@
+"""What is said of a request of the wrong form, and which query parameters a route takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from service.schemas.jobs import JobRequest
+from service.web.validation import members_at, refusal
+from tests.service.running import Api, problem
+
+ROUTES = [
+    ("GET", "/api/v1/datasets", ["cursor", "limit", "name"]),
+    ("POST", "/api/v1/datasets", ["format", "name", "options"]),
+    ("DELETE", "/api/v1/datasets/ds_none", ["force"]),
+    ("GET", "/api/v1/learners", []),
+    ("GET", "/api/v1/jobs", ["cursor", "kind", "limit", "state"]),
+    ("POST", "/api/v1/jobs", []),
+    ("GET", "/api/v1/models/none/versions", ["cursor", "limit"]),
+    ("GET", "/api/v1/models/none/rules", ["form", "format", "source"]),
+    ("GET", "/api/v1/models/none/tree", ["format", "max_depth", "max_leaves"]),
+    ("POST", "/api/v1/models/none/predictions", ["explain", "missing", "strict", "unseen"]),
+    ("POST", "/api/v1/models/none/explanations", ["missing", "strict", "unseen"]),
+    ("GET", "/api/v1/keys", []),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "allowed"), ROUTES)
+def test_an_unknown_query_parameter_is_refused_with_those_allowed(
+    shared_api: Api, method: str, path: str, allowed: list[str]
+) -> None:
+    before = shared_api.counts()
+    refused = problem(shared_api.request(method, path, params={"explian": "true"}), 422)
+    fault = refused["errors"][0]
+    assert fault["parameter"] == "explian"
+    assert sorted(fault["allowed"]) == allowed
+    assert "there is no query parameter 'explian'" in refused["detail"]
+    assert all(name in fault["message"] for name in allowed)
+    assert shared_api.counts() == before
+
+
+def test_a_query_parameter_is_given_once(shared_api: Api) -> None:
+    refused = problem(shared_api.get("/api/v1/jobs?limit=5&limit=6&kind=train&state&bogus"), 422)
+    assert [fault["parameter"] for fault in refused["errors"]] == ["limit", "bogus"]
+    assert "given 2 times; it may be given once" in refused["errors"][0]["message"]
+
+
+def test_the_document_names_the_same_parameters(shared_api: Api) -> None:
+    paths = shared_api.get("/openapi.json").json()["paths"]
+    for method, path, allowed in ROUTES:
+        template = path.replace("ds_none", "{dataset_id}")
+        operation = next(
+            item[method.lower()]
+            for known, item in paths.items()
+            if known in (template, path.replace("none", "{ref}"), path.replace("none", "{name}"))
+        )
+        named = [parameter["name"] for parameter in operation.get("parameters", []) if parameter["in"] == "query"]
+        assert sorted(named) == allowed
+        assert "422" in operation["responses"]
+
+
+@pytest.mark.parametrize(
+    ("path", "first"), [((), "kind"), (("evaluation",), "method"), (("model",), "name"), (("dataset",), None)]
+)
+def test_members_are_found_beneath_unions(path: tuple[str, ...], first: str | None) -> None:
+    assert next(iter(members_at(JobRequest, path)), None) == first
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        ({"type": "missing", "loc": ("body", "kind"), "msg": "Field required", "input": {}}, "kind must be given"),
+        (
+            {"type": "less_than_equal", "loc": ("query", "limit"), "msg": "Input should be less than or equal to 200"},
+            "limit must be less than or equal to 200",
+        ),
+        ({"type": "value_error", "loc": ("body", "x"), "msg": "Value error, odd"}, "x: Value error, odd"),
+    ],
+)
+def test_messages_say_what_must_be(error: dict[str, Any], message: str) -> None:
+    assert refusal([error], JobRequest).faults[0].message == message
