@@ -15,8 +15,11 @@ from service.store.tables import ModelVersion
 
 NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
 _NAME = re.compile(NAME_PATTERN)
-_REFERENCE = re.compile(rf"(?P<name>{NAME_PATTERN})(?::(?P<version>[0-9]{{1,9}})|@(?P<alias>{NAME_PATTERN}))?")
+_REFERENCE = re.compile(rf"(?P<name>{NAME_PATTERN})(?::(?P<version>[1-9][0-9]{{0,8}})|@(?P<alias>{NAME_PATTERN}))?")
 _ALLOWED = "1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit"
+#: What a bare name means already, so no alias may mean something else.
+_RESERVED_ALIAS = "latest"
+_ALIAS_RULE = f"an alias is not a number and not {_RESERVED_ALIAS!r}: versions are numbers, the bare name is the latest"
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,19 @@ def check_name(text: str, parameter: str) -> str:
     if _NAME.fullmatch(text) is None:
         fault = Fault(f"a name has {_ALLOWED}", parameter=parameter, allowed=NAME_PATTERN, value=text[:128])
         raise Invalid("The name is not valid.", [fault])
+    return text
+
+
+def check_alias(text: str, parameter: str) -> str:
+    """An alias as it was given.
+
+    Raises:
+        Invalid: it is no name, all digits, or ``latest`` (in any case); ``parameter`` is named as the culprit.
+    """
+    check_name(text, parameter)
+    if text.isdecimal() or text.lower() == _RESERVED_ALIAS:
+        fault = Fault(_ALIAS_RULE, parameter=parameter, allowed=f"{_ALLOWED}; {_ALIAS_RULE}", value=text)
+        raise Invalid(f"The alias is not valid: {_ALIAS_RULE}.", [fault])
     return text
 
 
@@ -104,10 +120,10 @@ def register(
         values: blob_sha256, learner, task, parameters, schema, lineage, metrics and perhaps notes.
 
     Raises:
-        Invalid: a name is not allowed.
+        Invalid: the name or an alias is not allowed.
     """
     check_name(name, "model.name")
-    wanted = [check_name(alias, "model.aliases") for alias in aliases]
+    wanted = [check_alias(alias, "model.aliases") for alias in aliases]
     held = dataset_id if dataset_id is not None and datasets.hold(session, dataset_id) else None
     model = models.get_or_insert(session, workspace, name)
     version, is_new = models.insert_version(session, model, job_id, dataset_id=held, **values)
@@ -123,7 +139,7 @@ def move_alias(session: Session, workspace: str, name: str, alias: str, number: 
     """Let an alias name another version, in one step.
 
     Raises:
-        NotFound: no such model or version. Conflict: it is archived. Invalid: the alias is not a name.
+        NotFound: no such model or version. Conflict: it is archived. Invalid: the alias is not allowed.
     """
-    check_name(alias, "alias")
+    check_alias(alias, "alias")
     return models.set_alias(session, models.get(session, workspace, name), alias, number)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from learners.base import Capabilities, Classifier, ModelState, Progress, check_training, check_weights, no_progress
-from learners.errors import ParameterError, quoted
+from learners.class_weights import class_factors, weigh
 from learners.params import choice, flag, learner, mapping, real
 from learners.table import Column, Series, Table
 from learners.trees.criteria import CRITERIA
@@ -87,8 +87,9 @@ class DecisionTreeClassifier(TreeEstimator, Classifier):
         """Grow and prune a tree; see :meth:`learners.base.Learner.fit`."""
         self.check_params()
         table, target = check_training(X, y, classification=True)
-        weights = check_weights(sample_weight, table.n_rows) * self._class_factors(target)
-        check_weights(weights, table.n_rows)
+        weights = check_weights(sample_weight, table.n_rows)
+        if self.class_weight is not None:
+            weights = weigh(weights, class_factors(self.class_weight, target.column)[target.cells.astype(np.int64)])
         options = replace(
             self._options(self.criterion),
             threshold_penalty=bool(self.threshold_penalty),
@@ -101,20 +102,6 @@ class DecisionTreeClassifier(TreeEstimator, Classifier):
         self.classes_ = _labels_array(target.column)
         progress(1.0, f"{nodes.n_leaves} leaves")
         return self
-
-    def _class_factors(self, target: Series) -> FloatArray:
-        column = target.column
-        factors = np.ones(len(column.levels))
-        for label, factor in (self.class_weight or {}).items():
-            text = column.level_text(label)
-            if text not in column.levels:
-                raise ParameterError(
-                    f"class_weight names {quoted(label)}, which is no class; the classes are "
-                    f"{', '.join(quoted(level) for level in column.levels[:20])}",
-                    field="class_weight",
-                )
-            factors[column.levels.index(text)] = factor
-        return factors[target.cells.astype(np.int64)]
 
     def _pruned(self, nodes: Nodes, table: Table, target: Series, weights: FloatArray) -> Nodes:
         if self.pruning == "cost-complexity":

@@ -15,6 +15,8 @@ from service.store.tables import Job, JobEvent
 
 #: Longest Idempotency-Key.
 KEY_LENGTH = 200
+#: States of the jobs that may be tried again.
+RETRIED = (JobState.FAILED, JobState.CANCELLED)
 
 
 @dataclass(frozen=True)
@@ -81,15 +83,19 @@ def cancel(store: Store, workspace: str, job_id: str) -> JobDetail:
 
 
 def retry(store: Store, workspace: str, job_id: str) -> JobDetail:
-    """Queue an ended job's request once more, as a new job.
+    """Queue the request of a job that failed or was cancelled once more, as a new job.
 
     Raises:
-        NotFound: there is none. Conflict: it has not ended. Invalid: its dataset is gone.
+        NotFound: there is none. Conflict: it has not ended, or it succeeded. Invalid: its dataset is gone.
     """
     with store.begin() as session:
         job = queries.get(session, workspace, job_id)
-        if not JobState(job.state).is_final:
-            raise Conflict(f"Job {job.id} is {job.state}; only a job that has ended can be tried again")
+        if job.state not in RETRIED:
+            raise Conflict(
+                f"The state of job {job.id} is {job.state}; only a job that failed or was cancelled can be tried "
+                "again. To do a job once more, submit its request",
+                [Fault("not in this state", parameter="job_id", allowed=list(RETRIED), value=job.state)],
+            )
         dataset_id = str(job.request["dataset"])
         again, _ = queries.insert_or_get(session, workspace, job.kind, job.request, dataset_id, retry_of=job.id)
         return JobDetail(again, {})

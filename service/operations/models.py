@@ -90,7 +90,7 @@ def set_alias(store: Store, workspace: str, name: str, alias: str, version: int)
     """Let an alias mean a version, in one step.
 
     Raises:
-        NotFound: no such model or version. Conflict: it is archived. Invalid: the alias is not a name.
+        NotFound: no such model or version. Conflict: it is archived. Invalid: the alias is not allowed.
     """
     with store.begin() as session:
         return registry.move_alias(session, workspace, name, alias, version).version

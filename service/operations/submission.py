@@ -7,15 +7,15 @@ the same words.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from learners import catalog
+from learners import catalog, class_weights
 from learners.base import Learner
 from learners.errors import ParameterError, quoted
-from learners.table import Kind
+from learners.table import Column, Kind
 from service import registry
 from service.errors import Fault, Invalid
 from service.formats.options import EXCLUDED
@@ -138,7 +138,21 @@ class _Checks:
                 declared[name].check(value)
             except ParameterError as error:
                 self._refuse(str(error), f"parameters.{name}", allowed=declared[name].allowed())
+                continue
+            if name == class_weights.PARAMETER and value is not None:
+                self._check_class_weight(value)
         return dict(given)
+
+    def _check_class_weight(self, factors: Mapping[str, float]) -> None:
+        """What the target's levels tell of it; what the rows' weights tell fails the job."""
+        record = self._columns.get(str(self._request.get("target")))
+        if record is None or not record.get("levels"):
+            return  # refused already, as no target of classes
+        target = Column.from_json(record)
+        try:
+            class_weights.class_factors(factors, target)
+        except ParameterError as error:
+            self._refuse(str(error), f"parameters.{error.field}", allowed=list(target.levels[:_SHOWN_NAMES]))
 
     def features(self) -> list[str]:
         request = self._request
@@ -224,13 +238,16 @@ class _Checks:
             return None
         normal: dict[str, Any] = {"name": given.get("name", ""), "aliases": [], "notes": "", "tags": []}
         normal.update({name: value for name, value in given.items() if value is not None})
-        names = [("model.name", normal["name"]), *(("model.aliases", alias) for alias in normal["aliases"])]
-        for parameter, name in names:
-            try:
-                registry.check_name(name, parameter)
-            except Invalid as error:
-                self.faults.extend(error.faults)
+        self._check_name(registry.check_name, normal["name"], "model.name")
+        for alias in normal["aliases"]:
+            self._check_name(registry.check_alias, alias, "model.aliases")
         return normal
+
+    def _check_name(self, check: Callable[[str, str], str], name: str, parameter: str) -> None:
+        try:
+            check(name, parameter)
+        except Invalid as error:
+            self.faults.extend(error.faults)
 
     def _is_column(self, name: Any, parameter: str) -> bool:
         if isinstance(name, str) and name in self._columns:

@@ -19,7 +19,10 @@ Name = Annotated[str, Path(max_length=128, description="the model's name", examp
 Reference = Annotated[
     str, Path(max_length=260, description="`name`, `name:3` or `name@alias`", examples=["credit@champion"])
 ]
-AliasName = Annotated[str, Path(max_length=128, examples=["champion"])]
+AliasName = Annotated[
+    str,
+    Path(max_length=128, description="a name, but not a number and not `latest`", examples=["champion"]),
+]
 
 
 @router.get("", summary="List models", response_model=Page[Model], responses=errors(422), operation_id="listModels")
@@ -77,7 +80,10 @@ def list_versions(
     operation_id="setAlias",
 )
 def set_alias(services: ServicesHere, who: Trainer, name: Name, alias: AliasName, body: AliasTarget) -> dict[str, Any]:
-    """Let `name@alias` mean a version, in one step; every process answers by it within a second."""
+    """Let `name@alias` mean a version, in one step; every process answers by it within a second.
+
+    A number or `latest` is no alias: `name:3` and the bare name mean these already.
+    """
     version = operations.set_alias(services.store, who.workspace, name, alias, body.version)
     services.serving.catch_up()
     return {"model": name, "alias": alias, "version": version}

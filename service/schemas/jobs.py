@@ -10,10 +10,11 @@ from service.schemas.base import Answer, RequestBody, ShortText, Timestamp
 
 JobKind = Literal["train", "cross-validate"]
 StateName = Literal["queued", "running", "succeeded", "failed", "cancelled"]
-ModelName = Annotated[
-    str,
-    Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$", description="letters, digits and ._-, at most 128"),
-]
+_NAME = {"pattern": r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"}
+_NAME_RULE = "1 to 128 letters, digits and ._-, the first a letter or digit"
+#: The registry checks names, as it can say the rule in words.
+ModelName = Annotated[str, Field(json_schema_extra=_NAME, description=_NAME_RULE)]
+AliasName = Annotated[str, Field(json_schema_extra=_NAME, description=f"{_NAME_RULE}; not a number and not `latest`")]
 ColumnName = Annotated[str, Field(min_length=1, max_length=1000)]
 DatasetId = Annotated[str, Field(min_length=1, max_length=64, examples=["ds_0a1b2c3d4e5f6g7h8i9j0k1l2m"])]
 
@@ -31,7 +32,7 @@ class Registration(RequestBody):
     """Under which name a trained model is registered."""
 
     name: ModelName
-    aliases: list[ModelName] = Field([], max_length=20, description="moved to the new version")
+    aliases: list[AliasName] = Field([], max_length=20, description="moved to the new version")
     notes: Annotated[str, Field(max_length=10_000)] = ""
     tags: list[ShortText] = Field([], max_length=50)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.errors import Invalid, NotFound
-from service.registry import NAME_PATTERN, ModelRef, check_name, move_alias, parse_ref, resolve
+from service.registry import NAME_PATTERN, ModelRef, check_alias, check_name, move_alias, parse_ref, resolve
 from service.store import models
 from service.store.session import Store
 from service.store.tables import Model
@@ -18,7 +18,7 @@ names = st.from_regex(NAME_PATTERN, fullmatch=True)
 
 references = st.one_of(
     st.builds(ModelRef, names),
-    st.builds(ModelRef, names, st.integers(0, 10**9 - 1)),
+    st.builds(ModelRef, names, st.integers(1, 10**9 - 1)),
     st.builds(ModelRef, names, st.none(), names),
 )
 
@@ -38,7 +38,7 @@ def test_any_text_is_a_reference_or_not_found(text: str) -> None:
 
 
 NO_REFERENCES = ["", ".m", "m:", "m:-1", "m:x", "m:1:2", "m@", "m@a@b", "m:1@a", "m n", "m\n", "ü"]
-NO_REFERENCES += ["m" * 129, "m:\u0661", "m:" + "9" * 10]
+NO_REFERENCES += ["m" * 129, "m:\u0661", "m:" + "9" * 10, "m:0", "m:01", "m:007"]
 
 
 @pytest.mark.parametrize("text", NO_REFERENCES)
@@ -71,7 +71,7 @@ def test_resolving(store: Store) -> None:
         move_alias(session, WORKSPACE, "m", "champion", 2)
         models.archive(session, models.get(session, WORKSPACE, "m"), 3)
     with store.read() as session:
-        wanted = {"m": 2, "m:1": 1, "m:3": 3, "m@champion": 2, "m:001": 1}
+        wanted = {"m": 2, "m:1": 1, "m:3": 3, "m@champion": 2}
         assert {text: resolve(session, WORKSPACE, text).version for text in wanted} == wanted
         for text in ("n", "m:4", "m:0", "m@other", "m@Champion"):
             with pytest.raises(NotFound):
@@ -91,3 +91,16 @@ def test_moving_an_alias_checks_its_name(store: Store) -> None:
     register(store, "m", "job_1")
     with pytest.raises(Invalid), store.begin() as session:
         move_alias(session, WORKSPACE, "m", "a b", 1)
+
+
+@pytest.mark.parametrize("text", ["1", "007", "latest", "LATEST"])
+def test_what_the_bare_name_and_versions_mean_is_no_alias(text: str) -> None:
+    with pytest.raises(Invalid, match="the bare name is the latest") as caught:
+        check_alias(text, "alias")
+    assert caught.value.faults[0].parameter == "alias"
+    assert check_name(text, "model.name") == text
+
+
+@pytest.mark.parametrize("text", ["champion", "v1", "1a", "latest-2", "2026-11"])
+def test_other_names_are_aliases(text: str) -> None:
+    assert check_alias(text, "alias") == text

@@ -16,6 +16,8 @@ from tests.service.running import Api, problem
 from tests.service.working import do_job
 from tests.shared import table_path
 
+ZERO = {"Iris-setosa": 0, "Iris-versicolor": 0, "Iris-virginica": 0}
+
 
 @pytest.fixture
 def dataset(api: Api) -> str:
@@ -121,6 +123,11 @@ def test_many_submissions_at_once_with_one_key_make_one_job(api: Api, dataset: s
         ({"evaluation": {"method": "bootstrap"}}, "evaluation.method"),
         ({"model": {"name": "a b"}}, "model.name"),
         ({"model": {"name": "../x"}}, "model.name"),
+        ({"model": {"name": "iris", "aliases": ["latest"]}}, "model.aliases"),
+        ({"model": {"name": "iris", "aliases": ["champion", "12"]}}, "model.aliases"),
+        ({"parameters": {"class_weight": {"Iris-sentosa": 2}}}, "parameters.class_weight"),
+        ({"parameters": {"class_weight": ZERO}}, "parameters.class_weight"),
+        ({"parameters": {"class_weight": {"Iris-setosa": 1e308}}}, "parameters.class_weight"),
         ({"kind": "cross-validate"}, "model"),
         ({"kind": "select"}, "kind"),
         ({"surprise": 1}, "surprise"),
@@ -133,6 +140,25 @@ def test_a_request_that_cannot_be_done_names_its_parameter(
     refused = problem(shared_api.post("/api/v1/jobs", json=request(shared_dataset, **changes)), 422)
     assert parameter in [fault.get("parameter") for fault in refused["errors"]], refused
     assert shared_api.counts() == before
+
+
+def test_what_is_wrong_is_said_with_what_is_allowed(shared_api: Api, shared_dataset: str) -> None:
+    def message(**changes: Any) -> str:
+        refused = problem(shared_api.post("/api/v1/jobs", json=request(shared_dataset, **changes)), 422)
+        return str(refused["errors"][0]["message"])
+
+    surprise = message(surprise=1)
+    assert surprise.startswith("there is no member 'surprise'; allowed are kind, dataset, target, learner, ")
+    assert message(evaluation={"k": 3}) == (
+        "there is no member 'k' in evaluation; allowed are method, folds, stratified, fraction"
+    )
+    assert message(model={"name": "x", "alias": "y"}).endswith("in model; allowed are name, aliases, notes, tags")
+    assert message(kind=1) == "kind must be 'train' or 'cross-validate'"
+    assert message(model={"name": "x", "aliases": ["1"]}).startswith("an alias is not a number and not 'latest'")
+    assert message(model={"name": "a b"}).startswith("a name has 1 to 128 of A-Z a-z 0-9")
+    assert "the classes are 'Iris-setosa', " in message(parameters={"class_weight": {"sentosa": 1}})
+    empty = problem(shared_api.post("/api/v1/jobs", content=b"", headers={"Content-Type": "application/json"}), 400)
+    assert empty["detail"] == "The body is empty; JSON is expected"
 
 
 def test_a_dataset_that_is_not_there_is_named(shared_api: Api) -> None:
@@ -179,6 +205,24 @@ def test_cancel_retry_and_delete(api: Api, dataset: str) -> None:
     problem(api.get(f"/api/v1/jobs/{job}"), 404)
     for method, path in [("POST", "cancel"), ("POST", "retry"), ("GET", "events")]:
         problem(api.request(method, f"/api/v1/jobs/{job}/{path}"), 404)
+
+
+def test_a_job_that_succeeded_is_not_tried_again(api: Api, dataset: str) -> None:
+    job = api.post("/api/v1/jobs", json=request(dataset)).json()["id"]
+    do_job(api, job)
+    refused = problem(api.post(f"/api/v1/jobs/{job}/retry"), 409)
+    assert "succeeded; only a job that failed or was cancelled" in refused["detail"]
+    assert refused["errors"][0]["allowed"] == ["failed", "cancelled"]
+    assert [version["version"] for version in api.get("/api/v1/models/iris/versions").json()["items"]] == [1]
+
+
+def test_a_job_that_failed_is_tried_again(api: Api, dataset: str) -> None:
+    job = api.post("/api/v1/jobs", json=request(dataset)).json()["id"]
+    store = Store(api.settings.store_url)
+    with store.begin() as session:
+        jobs.set_state(session, job, "failed", error={"type": "data", "detail": "the disk was full"})
+    store.dispose()
+    assert api.post(f"/api/v1/jobs/{job}/retry").json()["retry_of"] == job
 
 
 def test_a_running_job_is_marked_for_its_worker(api: Api, dataset: str) -> None:

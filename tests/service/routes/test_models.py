@@ -27,6 +27,8 @@ def test_versions_aliases_and_lineage(trained: Api) -> None:
     assert [version["version"] for version in versions] == [3, 2, 1]
     first = trained.get("/api/v1/models/iris:1").json()
     assert first["object"] == "model-version"
+    problem(trained.get("/api/v1/models/iris:01"), 404)
+    problem(trained.post("/api/v1/models/iris:01/predictions", json={"rows": [{}]}), 404)
     assert first == versions[-1]
     dataset = trained.get(f"/api/v1/datasets/{first['lineage']['dataset']}").json()
     assert first["lineage"]["dataset_sha256"] == dataset["sha256"]
@@ -101,7 +103,23 @@ def test_the_schema_tells_inputs_and_a_row_that_can_be_sent(trained: Api) -> Non
 
 
 @pytest.mark.parametrize(
-    "ref", ["none", "none:1", "none@x", "a b", "a:", "a:x", "a@", ":1", "a:1:2", "%2e%2e", "a" * 129, "a:99999999999"]
+    "ref",
+    [
+        "none",
+        "none:1",
+        "none@x",
+        "a b",
+        "a:",
+        "a:x",
+        "a@",
+        ":1",
+        "a:1:2",
+        "a:01",
+        "a:0",
+        "%2e%2e",
+        "a" * 129,
+        "a:99999999999",
+    ],
 )
 def test_what_names_nothing_is_not_found(shared_api: Api, ref: str) -> None:
     for method, path in [("GET", ""), ("GET", "/schema"), ("POST", "/archive"), ("DELETE", "")]:
@@ -115,8 +133,8 @@ def test_an_alias_wants_a_number(shared_api: Api, body: object) -> None:
     problem(shared_api.put("/api/v1/models/none/aliases/x", json=body), 422)
 
 
-@pytest.mark.parametrize("alias", ["a b", "é", "-x", "a" * 129])
-def test_an_alias_is_a_name(trained: Api, alias: str) -> None:
+@pytest.mark.parametrize("alias", ["a b", "é", "-x", "a" * 129, "1", "0012", "latest", "Latest"])
+def test_an_alias_is_a_name_that_means_nothing_yet(trained: Api, alias: str) -> None:
     answer = trained.put(f"/api/v1/models/iris/aliases/{alias}", json={"version": 1})
     problem(answer, 422)
     assert trained.get("/api/v1/models/iris").json()["aliases"] == {}
