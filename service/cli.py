@@ -83,7 +83,7 @@ def serve(
     """Serve the API, with a training worker beside it."""
     from service import logs
     from service.errors import ServiceError
-    from service.serve import NoKeyError, prepare, run
+    from service.serve import NoKeyError, NoPortError, prepare, run
 
     settings = _settings(
         host=host,
@@ -99,7 +99,7 @@ def serve(
     try:
         prepare(settings)
         run(settings)
-    except (NoKeyError, ServiceError, OSError) as error:
+    except (NoKeyError, NoPortError, ServiceError, OSError) as error:
         _fail(str(error))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import signal
 import socket
 import sys
@@ -19,6 +20,10 @@ _GRACE_SECONDS = 10
 
 class NoKeyError(RuntimeError):
     """The service would be reachable from other machines without a key."""
+
+
+class NoPortError(RuntimeError):
+    """The address or port cannot be listened on."""
 
 
 def prepare(settings: Settings) -> None:
@@ -46,7 +51,11 @@ def prepare(settings: Settings) -> None:
 
 
 def run(settings: Settings) -> None:
-    """Serve until SIGTERM or SIGINT. The API processes read their settings from the environment."""
+    """Serve until SIGTERM or SIGINT. The API processes read their settings from the environment.
+
+    Raises:
+        NoPortError: the port is taken, or the address is none of this machine.
+    """
     import uvicorn
 
     config = uvicorn.Config(
@@ -80,9 +89,21 @@ def _bind(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listening = socket.socket(family)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind((settings.host, settings.port))
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        listening.close()
+        raise NoPortError(_refusal(settings, error)) from error
     listening.set_inheritable(True)
     return listening
+
+
+def _refusal(settings: Settings, error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return f"port {settings.port} on {settings.host} is in use; choose another with --port"
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return f"port {settings.port} on {settings.host} needs rights that this process has not; choose one with --port"
+    return f"{settings.host} is no address of this machine ({error.strerror}); choose one with --host"
 
 
 def _announce(settings: Settings, listening: socket.socket) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import logging
+import math
 import os
 import signal
 import sys
@@ -34,6 +35,8 @@ log = logging.getLogger("rulewood.worker")
 WORKFLOW_SCHEMA = "rulewood_jobs"
 #: How long a starting worker waits for the lock of one that is just ending.
 LOCK_SECONDS = 15.0
+#: After so long a wait another worker is not just ending, and the log says so.
+_TELL_SECONDS = 1.0
 _LOCK_POLL_SECONDS = 0.1
 _PARENT_POLL_SECONDS = 0.25
 
@@ -49,15 +52,16 @@ def run_worker(settings: Settings, *, parent_pid: int | None = None) -> None:
 
     Args:
         settings: database, data folder, number of processes, limits.
-        parent_pid: process without which this one ends too.
+        parent_pid: process without which this one ends too. With one, a worker that finds another on its
+            SQLite store waits to take that one's place.
 
     Raises:
-        AlreadyRunningError: on SQLite, where one worker at a time owns the store.
+        AlreadyRunningError: on SQLite, where one worker at a time owns the store; without a parent only.
         Unavailable: the store cannot be reached.
     """
     ending = _Ending(parent_pid)
     settings.data.mkdir(parents=True, exist_ok=True)
-    with exclusive_lock(settings.store_url):
+    with exclusive_lock(settings.store_url, patience=LOCK_SECONDS if parent_pid is None else math.inf):
         engine = _make_engine(settings)
         engine.start()
         ending.wait()
@@ -151,10 +155,17 @@ def sqlite_folder(url: str) -> Path | None:
 
 
 @contextlib.contextmanager
-def exclusive_lock(url: str) -> Iterator[None]:
+def exclusive_lock(url: str, *, patience: float = LOCK_SECONDS) -> Iterator[None]:
     """Hold the lock file of a SQLite store; on PostgreSQL any number of workers is welcome.
 
     The kernel gives the lock back when the process ends, however it ends.
+
+    Args:
+        url: the store's.
+        patience: seconds to wait for the lock, perhaps infinitely many.
+
+    Raises:
+        AlreadyRunningError: another process held it all the time.
     """
     folder = sqlite_folder(url)
     if folder is None:
@@ -162,23 +173,33 @@ def exclusive_lock(url: str) -> Iterator[None]:
         return
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "worker.lock").open("a") as file:
-        _wait_for_lock(file.fileno(), folder)
+        _wait_for_lock(file.fileno(), folder, patience)
         yield
 
 
-def _wait_for_lock(descriptor: int, folder: Path) -> None:
-    give_up_at = time.monotonic() + LOCK_SECONDS
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            if time.monotonic() > give_up_at:
-                raise AlreadyRunningError(
-                    f"another worker already runs on {folder}; with SQLite there is one, use PostgreSQL for more"
-                ) from error
-            time.sleep(_LOCK_POLL_SECONDS)
-        else:
-            return
+def _wait_for_lock(descriptor: int, folder: Path, patience: float) -> None:
+    begun = time.monotonic()
+    has_told = False
+    while not _locked(descriptor):
+        waited = time.monotonic() - begun
+        if waited > patience:
+            raise AlreadyRunningError(
+                f"another worker already runs on {folder}; with SQLite there is one, use PostgreSQL for more"
+            )
+        if waited > _TELL_SECONDS and not has_told:
+            has_told = True
+            log.warning("another worker runs on %s and does all jobs of it; this one waits to take its place", folder)
+        time.sleep(_LOCK_POLL_SECONDS)
+    if has_told:
+        log.info("the other worker has ended; this one does the jobs of %s now", folder)
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def main() -> None:

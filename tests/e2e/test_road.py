@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -101,6 +102,25 @@ def test_a_worker_that_is_killed_is_replaced_and_the_job_is_done(data_dir: Path)
                 os.kill(child.pid, signal.SIGKILL)
         ended = client.wait(job, timeout=600)
         assert len(ended["parts"]) == 20
+
+
+def test_a_second_service_on_the_same_folder_uses_the_worker_of_the_first_and_then_its_own(data_dir: Path) -> None:
+    database = f"sqlite:///{data_dir}/store.sqlite3"
+    learning = {"target": "y", "learner": "decision-tree-classifier", "model": "m"}
+    with contextlib.ExitStack() as second_stack:
+        with served(data_dir, database) as (first, _):
+            dataset = first.upload(b"x,y\n1,a\n2,b\n3,a\n", name="d")["id"]
+            assert first.wait(first.train(dataset, **learning), timeout=600)["state"] == "succeeded"
+            second, _ = second_stack.enter_context(served(data_dir, database))
+            until = time.monotonic() + 60
+            while "this one waits to take its place" not in (log := (data_dir / "service.log").read_text()):
+                assert time.monotonic() < until, log[-3000:]
+                time.sleep(0.1)
+            assert second.wait(second.train(dataset, **learning), timeout=600)["result"]["model"]["version"] == 2
+        assert second.wait(second.train(dataset, **learning), timeout=600)["result"]["model"]["version"] == 3
+    log = (data_dir / "service.log").read_text()
+    assert "the other worker has ended" in log
+    assert "starting it again" not in log
 
 
 def test_several_api_processes_agree(data_dir: Path) -> None:

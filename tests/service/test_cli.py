@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,24 @@ def test_a_setting_that_is_not_allowed_is_named(tmp_path: Path) -> None:
         assert done.exit_code == 2
         assert options[0].strip("-").replace("-", "_") in done.output
         assert "Traceback" not in done.output
+
+
+def test_a_port_that_is_taken_is_named_with_the_way_out(tmp_path: Path) -> None:
+    data = ["--data", str(tmp_path), "--no-worker"]
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = run.invoke(cli.app, ["serve", "--port", str(port), *data])
+    assert done.exit_code == 1
+    assert f"rulewood: port {port} on 127.0.0.1 is in use; choose another with --port" in done.output
+
+
+def test_an_address_of_another_machine_is_named(tmp_path: Path) -> None:
+    data = ["--data", str(tmp_path), "--no-worker"]
+    assert run.invoke(cli.app, ["keys", "create", "--name", "me", "--scope", "admin", *data[:2]]).exit_code == 0
+    done = run.invoke(cli.app, ["serve", "--host", "192.0.2.1", "--port", "0", *data])
+    assert done.exit_code == 1
+    assert "192.0.2.1 is no address of this machine" in done.output
+    assert "--host" in done.output
 
 
 def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:

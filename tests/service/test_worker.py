@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -16,16 +18,36 @@ from service.worker import AlreadyRunningError, engine_options, exclusive_lock, 
 from tests.service.jobs.conftest import PATIENCE, is_alive, wait_for
 
 
-def test_one_worker_at_a_time_holds_a_sqlite_store(tmp_path, monkeypatch):
-    monkeypatch.setattr(worker, "LOCK_SECONDS", 0.2)
+def test_one_worker_at_a_time_holds_a_sqlite_store(tmp_path):
     url = f"sqlite:///{tmp_path}/store.sqlite3"
     with exclusive_lock(url):
-        with pytest.raises(AlreadyRunningError, match="another worker already runs on"), exclusive_lock(url):
+        refused = pytest.raises(AlreadyRunningError, match="another worker already runs on")
+        with refused, exclusive_lock(url, patience=0.2):
             pass
         with exclusive_lock("postgresql://host/name"):
             pass
     with exclusive_lock(url):
         pass
+
+
+def test_a_worker_beside_a_second_service_waits_to_take_the_place_of_the_first(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(worker, "_TELL_SECONDS", 0.0)
+    url = f"sqlite:///{tmp_path}/store.sqlite3"
+    entered = threading.Event()
+
+    def second():
+        with exclusive_lock(url, patience=math.inf):
+            entered.set()
+
+    with caplog.at_level("INFO", logger="rulewood.worker"):
+        waiting = threading.Thread(target=second)
+        with exclusive_lock(url):
+            waiting.start()
+            wait_for(lambda: "waits to take its place" in caplog.text)
+            assert not entered.is_set()
+        waiting.join(timeout=PATIENCE)
+    assert entered.is_set()
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
 
 
 def test_workflows_lie_beside_the_store(tmp_path):
