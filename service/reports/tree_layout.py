@@ -1,9 +1,10 @@
 """Where the nodes of a tree picture stand: read from left to right, one leaf to a line.
 
-Leaves take lines in the order in which the tree is read, a node stands halfway between its first and
-last child, and every depth is a column wide enough for the texts on its branches. So no two boxes
-meet, and all text runs the way people read. Trees too large for a page are cut: what carries most
-training weight is shown, the rest is folded into its topmost node with the number of leaves beneath.
+Leaves take lines in the order in which the tree is read, a node stands on the line of its first child,
+and every depth is a column wide enough for the texts on its branches. So no two boxes meet, all text
+runs the way people read, and the root is at the top left, where a browser begins to show a large
+picture. Trees too large for a page are cut: what carries most training weight is shown, the rest is
+folded into its topmost node with the number of leaves beneath.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ class Placed:
     Attributes:
         node: its id in the tree.
         depth: its column.
-        line: its line, a whole number for leaves of the picture, counted from 0.
+        line: its line, counted from 0; that of its first child, if it has any.
         children: ids of the children that are shown; empty for a leaf of the picture.
         folded: number of leaves that are not shown beneath it; 0 for a node that is complete.
     """
 
     node: int
     depth: int
-    line: float
+    line: int
     children: tuple[int, ...]
     folded: int
 
@@ -49,16 +50,15 @@ def place(nodes: Nodes, *, max_depth: int, max_leaves: int) -> list[Placed]:
     opened = _opened(nodes, max_depth, max_leaves)
     beneath = _leaves_beneath(nodes)
     order = _reading_order(nodes, opened)
-    lines: dict[int, float] = {}
+    lines: dict[int, int] = {}
     n_lines = 0
     for node in order:
         if node not in opened:
-            lines[node] = float(n_lines)
+            lines[node] = n_lines
             n_lines += 1
     for node in reversed(order):
         if node in opened:
-            children = nodes.children(node)
-            lines[node] = (lines[children[0]] + lines[children[-1]]) / 2
+            lines[node] = lines[nodes.children(node)[0]]
     return [
         Placed(
             node=node,

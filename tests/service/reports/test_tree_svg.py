@@ -84,14 +84,22 @@ def test_depth_is_limited() -> None:
     assert max(one.depth for one in placed) == 2
 
 
-def test_parents_stand_between_their_children_and_lines_follow_the_reading_order() -> None:
+def test_parents_stand_beside_their_first_child_and_the_root_at_the_top_left() -> None:
     placed = {one.node: one for one in place(grown().tree_, max_depth=1000, max_leaves=1000)}
     for one in placed.values():
         if one.children:
             first, last = placed[one.children[0]], placed[one.children[-1]]
-            assert first.line < one.line < last.line
-            assert one.line == (first.line + last.line) / 2
+            assert one.line == first.line < last.line
             assert first.depth == one.depth + 1
+    assert (placed[0].depth, placed[0].line) == (0, 0)
+    boxes = [
+        (float(box.attrib["x"]), float(box.attrib["y"]))
+        for box in ElementTree.fromstring(picture(grown())).iter(SVG + "rect")
+        if box.attrib.get("rx") == "6"
+    ]
+    assert boxes[0] == (min(x for x, _ in boxes), min(y for _, y in boxes))
+    assert boxes[0][0] < 50
+    assert boxes[0][1] < 150
 
 
 def test_a_very_deep_tree_is_drawn() -> None:
