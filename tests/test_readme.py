@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+from service.demo import road
 from service.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,6 +25,14 @@ def test_the_library_example_runs_and_prints_rules() -> None:
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("IF ") == 2
     assert "THEN y = yes" in done.stdout
+
+
+def test_the_trees_of_the_examples_are_those_of_the_demonstration() -> None:
+    """Its test sees to it that they can be read."""
+    shown = re.findall(r'(?:"parameters": |parameters = )({[^}]*})', README)
+    learning = road._learning({"id": "ds"})
+    assert [json.loads(parameters) for parameters in shown] == [learning["parameters"]] * 2
+    assert f'"learner": "{learning["learner"]}"' in README
 
 
 def test_make_targets_that_are_shown_exist() -> None:

@@ -89,6 +89,9 @@ async def predict(
     Options stand in the query or, stronger, in a JSON body. A bad row gets an error of its own and fails no
     other; a JSON request of nothing but bad rows is refused. CSV and NDJSON come back as they came, unless
     `Accept` names another format.
+
+    Labels in CSV are as they are, those too that a spreadsheet would take for formulas (`=`, `+`, `-`, `@` at
+    the beginning): import such columns as text, or take JSON.
     """
     options = Options(explain, unseen, missing, strict)
     return await _respond(request, services, who.workspace, ref, options, "predictions")
@@ -114,7 +117,7 @@ async def explain_rows(
     """Give the exact reason of each row's answer, made by the traversal that made the answer.
 
     Of a tree: the tests on the way with the observed values; where a value is missing, every branch that was
-    followed with its weight.
+    followed with its weight. Texts in CSV are as they are, those too that a spreadsheet would take for formulas.
     """
     options = Options(True, unseen, missing, strict)
     return await _respond(request, services, who.workspace, ref, options, "explanations")

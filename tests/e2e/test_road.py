@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -156,6 +157,9 @@ def test_the_demo_ends_well_and_leaves_nothing(tmp_path: Path) -> None:
         "/api/v1/models/credit:1",
     ):
         assert word in done.stdout, done.stdout
+    counted = re.search(r"as (\d+) rules", done.stdout)
+    assert counted is not None
+    assert 5 <= int(counted[1]) <= 40, "a tree that is shown is one that can be read"
     assert list(tmp_path.iterdir()) == []
     left = [p for p in psutil.process_iter(["cmdline"]) if p.pid not in before and "service." in str(p.info["cmdline"])]
     assert [p for p in left if str(tmp_path) in str(p.environ())] == []

@@ -305,3 +305,34 @@ def test_the_query_asks_as_the_body_does(weather: Api) -> None:
 def test_a_model_that_is_not_there_is_told(weather: Api) -> None:
     for ref in ("other", "weather:9", "weather@champion", "we ather", "x" * 200):
         problem(weather.post(f"/api/v1/models/{ref}/predictions", json={"rows": [SUNNY]}), 404)
+
+
+def test_labels_that_look_like_formulas_come_back_as_they_are_and_this_is_documented(weather: Api) -> None:
+    labels = ["=cmd()", "+1+1", "-x", "@sum"]
+    table = "x,y\n" + "".join(f"{place},{label}\n" for place, label in enumerate(labels))
+    dataset = weather.upload(table, name="formulas", format="csv").json()["id"]
+    train(weather, dataset, target="y", name="formulas")
+    body = "x\n0\n1\n2\n3\n"
+    answer = weather.post("/api/v1/models/formulas/predictions", content=body, headers={"Content-Type": "text/csv"})
+    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    assert [row["label"] for row in rows] == labels
+    assert {f"probability_{label}" for label in labels} <= set(rows[0])
+    paths = weather.get("/openapi.json").json()["paths"]
+    for path in ("/api/v1/models/{ref}/predictions", "/api/v1/models/{ref}/explanations"):
+        assert "spreadsheet" in paths[path]["post"]["description"]
+    assert "spreadsheet" in paths["/api/v1/datasets/{dataset_id}/download"]["get"]["description"]
+
+
+def test_a_number_out_of_range_is_named_with_its_cell(weather: Api) -> None:
+    for body, place in [
+        ('{"rows":[{"humidity":70},{"humidity":1e400}]}', (1, "humidity", "rows.1.humidity")),
+        ('{"columns":["outlook","humidity"],"data":[["sunny",-1e999]]}', (0, "humidity", "data.0.1")),
+    ]:
+        answer = weather.post(
+            "/api/v1/models/weather/predictions", content=body, headers={"Content-Type": "application/json"}
+        )
+        fault = problem(answer, 422)["errors"][0]
+        assert (fault["row"], fault["column"], fault["parameter"]) == place
+        assert fault["allowed"]["le"] == 1.7976931348623157e308
+    empty = weather.post("/api/v1/models/weather/predictions", headers={"Content-Type": "application/json"})
+    assert problem(empty, 400)["detail"] == "The body is empty; JSON is expected"
