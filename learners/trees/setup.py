@@ -83,7 +83,7 @@ def prepare(table: Table, target: FloatArray, n_classes: int, weights: FloatArra
         layout=layout,
         cells=cells,
         columns=columns,
-        answer=target,
+        answer=read_only(target),
         row=row,
         numbers=numbers,
         logs=_log_table(len(rows)) if rules.criterion == ENTROPY and unit else np.zeros(1),
@@ -93,10 +93,15 @@ def prepare(table: Table, target: FloatArray, n_classes: int, weights: FloatArra
 
 
 def by_column(values: FloatArray) -> FloatArray:
-    """The table's cells as a C-ordered (d, n) array, marked read-only so that kernels compile once."""
-    cells = np.ascontiguousarray(values.T).view()
-    cells.flags.writeable = False
-    return cells
+    """The table's cells as a C-ordered (d, n) array, read-only."""
+    return read_only(values.T)
+
+
+def read_only(values: FloatArray) -> FloatArray:
+    """A C-ordered read-only view: of a mapped file or of memory, it is one type, and kernels compile once."""
+    view = np.ascontiguousarray(values).view()
+    view.flags.writeable = False
+    return view
 
 
 def _rules(options: GrowthOptions, n_classes: int, unit: bool) -> Rules:
