@@ -10,11 +10,12 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from service.errors import Invalid
+from service.errors import Invalid, Unavailable
 from service.settings import Limits
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 #: A reading process is replaced after so many files, so that memory it may have kept goes back.
 _FILES_PER_PROCESS = 50
 _PARENT_POLL_SECONDS = 0.5
-_TRIES = 2
+_TRIES = 3
 
 
 class Ingester:
@@ -70,23 +71,39 @@ class Ingester:
         return related
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call in the child; once more if it died, for what killed it may have had nothing to do with the file."""
+        """Call in the child; again if it died, for what killed it may have had nothing to do with the file."""
         from pebble import ProcessExpired
 
+        ended = "it could not be started"
         for _ in range(_TRIES):
-            future = self._running().schedule(function, args=arguments, timeout=self._limits.job_seconds)
+            pool = self._running()
             try:
-                return future.result()
+                return pool.schedule(function, args=arguments, timeout=self._limits.job_seconds).result()
             except FutureTimeout:
                 raise Invalid(
                     f"Reading the file took longer than {self._limits.job_seconds:g} s and was stopped"
                 ) from None
             except ProcessExpired as error:
-                exit_code = error.exitcode
+                ended = f"exit code {error.exitcode}"
+            except (BrokenExecutor, RuntimeError):  # the child died while it was starting, or waiting for work
+                if not self._is_broken(pool):
+                    raise
+                ended = "it could not be started"
+        if ended == "it could not be started":
+            raise Unavailable("No process could be started to read the file", headers={"Retry-After": "5"})
         raise Invalid(
-            f"Reading the file broke the reading process {_TRIES} times (exit code {exit_code}); "
+            f"Reading the file broke the reading process {_TRIES} times ({ended}); "
             "it probably needs more memory than there is"
         )
+
+    def _is_broken(self, pool: ProcessPool) -> bool:
+        """Whether a pool has no future; if so it is put away, and the next call starts another."""
+        if pool.active:
+            return False
+        with self._guard:
+            if self._pool is pool:
+                self._pool = None
+        return True
 
     def _running(self) -> ProcessPool:
         from pebble import ProcessPool

@@ -37,6 +37,28 @@ def test_a_killed_reader_is_replaced_and_the_file_read_again(ingester: Ingester,
 
 
 def test_a_file_that_breaks_the_reader_each_time_is_refused(ingester: Ingester) -> None:
-    with pytest.raises(Invalid, match="broke the reading process 2 times"):
+    with pytest.raises(Invalid, match="broke the reading process 3 times"):
         ingester._call(die)
     assert ingester._call(os.getpid) != os.getpid()
+
+
+def test_a_reader_killed_while_it_waits_is_replaced(ingester: Ingester) -> None:
+    for _ in range(3):
+        os.kill(ingester._call(os.getpid), signal.SIGKILL)
+    assert ingester._call(os.getpid) != os.getpid()
+
+
+def test_a_pool_that_broke_is_built_anew(ingester: Ingester) -> None:
+    ingester._call(os.getpid)
+    ingester._pool.stop()
+    ingester._pool.join()
+    assert ingester._call(os.getpid) != os.getpid()
+
+
+def test_an_error_of_the_reading_itself_comes_through(ingester: Ingester) -> None:
+    with pytest.raises(RuntimeError, match="of its own"):
+        ingester._call(fail)
+
+
+def fail() -> None:
+    raise RuntimeError("of its own")
