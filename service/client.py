@@ -292,9 +292,12 @@ class Rulewood:
         """The nodes of a tree."""
         return self._json("GET", f"/models/{_path(ref)}/tree", params={"format": "json"})
 
-    def tree_svg(self, ref: str) -> str:
-        """A tree as a picture (SVG)."""
-        return self._send("GET", f"/models/{_path(ref)}/tree", params={"format": "svg"}).text
+    def tree_svg(self, ref: str, row: Row | None = None, **view: Any) -> str:
+        """A tree as a picture (SVG), with the way of a row lit if one is given; ``view`` as in the API (``node``)."""
+        path = f"/models/{_path(ref)}/tree"
+        if row is None:
+            return self._send("GET", path, params={"format": "svg"} | view).text
+        return self._send("POST", path, params=view, json={"row": row}).text
 
     # Operations
 

@@ -1,4 +1,4 @@
-"""A model's tree as data and as a picture."""
+"""A model's tree as data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from learners.trees.nodes import LEAF, THRESHOLD, Nodes
 from learners.trees.paths import condition_of
 from service.errors import Conflict, Fault
 from service.operations.served import ServedModel
-from service.reports.tree_svg import Picture, tree_svg
 
 
 def tree_json(model: ServedModel) -> dict[str, Any]:
@@ -21,7 +20,7 @@ def tree_json(model: ServedModel) -> dict[str, Any]:
     Raises:
         Conflict: the model is no tree.
     """
-    learner = _tree(model)
+    learner = tree_of(model)
     nodes, columns, target = learner.tree_, learner.columns_, learner.target_
     parent, depth = nodes.parent.tolist(), nodes.depth.tolist()
     weight, rows = nodes.weight.tolist(), nodes.rows.tolist()
@@ -45,19 +44,12 @@ def tree_json(model: ServedModel) -> dict[str, Any]:
     }
 
 
-def tree_picture(model: ServedModel, *, max_depth: int, max_leaves: int) -> str:
-    """The tree as SVG; what is beyond the limits is folded, and the picture says how much.
+def tree_of(model: ServedModel) -> FittedTree:
+    """The fitted tree of a model.
 
     Raises:
         Conflict: the model is no tree.
     """
-    learner = _tree(model)
-    title = f"{model.identity.name}:{model.identity.version}"
-    columns, target = learner.columns_, learner.target_
-    return tree_svg(Picture(title, learner.tree_, columns, target, max_depth=max_depth, max_leaves=max_leaves))
-
-
-def _tree(model: ServedModel) -> FittedTree:
     if not isinstance(model.learner, FittedTree):
         message = f"a {model.learner.name} is no tree"
         raise Conflict(f"The model has no tree: {message}", [Fault(message, parameter="ref")])

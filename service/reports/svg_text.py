@@ -1,4 +1,4 @@
-"""Text in an SVG: escaped, cut to a width, and how wide it will be."""
+"""Text in an SVG: escaped, cut to a width, how wide it will be, and as an element."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 #: Right-to-left and other overrides could turn the text around them.
 _DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f]")
+INK, SOFT, LINE = "#1b1f24", "#656d76", "#afb8c1"
 _NARROW = frozenset("iljtfrI.,:;'|![](){} ")
 _WIDE = frozenset("mwMW@%")
 
@@ -46,3 +47,12 @@ def fitted(text: str, size: float, room: float) -> str:
         if used > room:
             return text[:end].rstrip() + "…"
     return text
+
+
+def svg_text(x: float, y: float, text: str, size: float, colour: str, full: str = "", *, bold: bool = False) -> str:
+    """A line of text as an element; ``full`` is its tooltip where it was cut."""
+    weight = ' font-weight="600"' if bold else ""
+    tooltip = f"<title>{xml_text(full)}</title>" if full and full != text else ""
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" fill="{colour}"{weight}>{tooltip}{xml_text(text)}</text>'
+    )

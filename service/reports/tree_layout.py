@@ -1,16 +1,16 @@
-"""Where the nodes of a tree picture stand: read from left to right, one leaf to a line.
+"""Which nodes of a tree a picture shows, and on which line each stands.
 
-Leaves take lines in the order in which the tree is read, a node stands on the line of its first child,
-and every depth is a column wide enough for the texts on its branches. So no two boxes meet, all text
-runs the way people read, and the root is at the top left, where a browser begins to show a large
-picture. Trees too large for a page are cut: what carries most training weight is shown, the rest is
-folded into its topmost node with the number of leaves beneath.
+On a wide page one leaf takes a line, in the order in which the tree is read; a node stands on the line
+of its first child and every depth is a column. On a narrow page every node takes a line and depth is
+an indent. Either way no two boxes meet, all text runs the way people read, and the root is at the top
+left, where a browser begins to show a large picture. Trees too large for a page are cut: what carries
+most training weight is shown, the rest is folded into its topmost node with the number of leaves beneath.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,8 +25,8 @@ class Placed:
 
     Attributes:
         node: its id in the tree.
-        depth: its column.
-        line: its line, counted from 0; that of its first child, if it has any.
+        depth: tests between it and the top of the picture.
+        line: its line, counted from 0; on a wide page that of its first child, if it has any.
         children: ids of the children that are shown; empty for a leaf of the picture.
         folded: number of leaves that are not shown beneath it; 0 for a node that is complete.
     """
@@ -38,18 +38,43 @@ class Placed:
     folded: int
 
 
-def place(nodes: Nodes, *, max_depth: int, max_leaves: int) -> list[Placed]:
-    """The nodes to be drawn, in the order in which a tree is read (a node before its children).
+@dataclass(frozen=True)
+class Extent:
+    """How much of a tree is shown.
 
-    Args:
-        nodes: the tree.
-        max_depth: nodes of this depth are not opened.
+    Attributes:
+        root: the node at the top; what is not beneath it is not shown.
+        max_depth: nodes so many tests beneath the top are not opened.
         max_leaves: the picture has at most so many leaves, folded ones included (a node with more
             children than that is not opened either).
+        kept: nodes that are opened before all others, the limits permitting.
     """
-    opened = _opened(nodes, max_depth, max_leaves)
-    beneath = _leaves_beneath(nodes)
-    order = _reading_order(nodes, opened)
+
+    root: int = 0
+    max_depth: int = 12
+    max_leaves: int = 60
+    kept: Collection[int] = ()
+
+
+def place(nodes: Nodes, extent: Extent, *, narrow: bool = False) -> list[Placed]:
+    """The nodes to be drawn, in the order in which a tree is read (a node before its children)."""
+    opened = _opened(nodes, extent)
+    beneath = leaves_beneath(nodes)
+    order = _reading_order(nodes, opened, extent.root)
+    lines = {node: line for line, node in enumerate(order)} if narrow else _leaf_lines(nodes, order, opened)
+    return [
+        Placed(
+            node=node,
+            depth=int(nodes.depth[node] - nodes.depth[extent.root]),
+            line=lines[node],
+            children=tuple(nodes.children(node)) if node in opened else (),
+            folded=0 if node in opened or not nodes.n_children[node] else int(beneath[node]),
+        )
+        for node in order
+    ]
+
+
+def _leaf_lines(nodes: Nodes, order: Sequence[int], opened: set[int]) -> dict[int, int]:
     lines: dict[int, int] = {}
     n_lines = 0
     for node in order:
@@ -59,45 +84,41 @@ def place(nodes: Nodes, *, max_depth: int, max_leaves: int) -> list[Placed]:
     for node in reversed(order):
         if node in opened:
             lines[node] = lines[nodes.children(node)[0]]
-    return [
-        Placed(
-            node=node,
-            depth=int(nodes.depth[node]),
-            line=lines[node],
-            children=tuple(nodes.children(node)) if node in opened else (),
-            folded=0 if node in opened or not nodes.n_children[node] else int(beneath[node]),
-        )
-        for node in order
-    ]
+    return lines
 
 
-def _opened(nodes: Nodes, max_depth: int, max_leaves: int) -> set[int]:
-    """The nodes whose children are shown: the heaviest first, as long as there is room."""
+def _opened(nodes: Nodes, extent: Extent) -> set[int]:
+    """The nodes whose children are shown: those to be kept and then the heaviest first, as long as there is room."""
     opened: set[int] = set()
     n_leaves = 1
-    waiting = [(-float(nodes.weight[0]), 0)]
+    deepest = int(nodes.depth[extent.root]) + extent.max_depth
+    waiting = [(True, 0.0, extent.root)]
     while waiting:
-        _, node = heapq.heappop(waiting)
+        _, _, node = heapq.heappop(waiting)
         n_children = int(nodes.n_children[node])
-        if not n_children or nodes.depth[node] >= max_depth or n_leaves + n_children - 1 > max_leaves:
+        if not n_children or nodes.depth[node] >= deepest or n_leaves + n_children - 1 > extent.max_leaves:
             continue
         opened.add(node)
         n_leaves += n_children - 1
         for child in nodes.children(node):
-            heapq.heappush(waiting, (-float(nodes.weight[child]), child))
+            heapq.heappush(waiting, (child not in extent.kept, -float(nodes.weight[child]), child))
     return opened
 
 
-def _leaves_beneath(nodes: Nodes) -> IntArray:
+def leaves_beneath(nodes: Nodes) -> IntArray:
+    """Number of leaves beneath each node, 1 for a leaf; shape (number of nodes,)."""
     counts: IntArray = np.equal(nodes.n_children, 0).astype(np.int64)
-    for node in range(nodes.n_nodes - 1, 0, -1):  # children have larger ids than their parent
-        counts[nodes.parent[node]] += counts[node]
+    by_depth = np.argsort(nodes.depth, kind="stable")
+    ends = np.cumsum(np.bincount(nodes.depth)).tolist()
+    for depth in range(len(ends) - 1, 0, -1):
+        level = by_depth[ends[depth - 1] : ends[depth]]
+        np.add.at(counts, nodes.parent[level], counts[level])
     return counts
 
 
-def _reading_order(nodes: Nodes, opened: set[int]) -> Sequence[int]:
+def _reading_order(nodes: Nodes, opened: set[int], root: int) -> Sequence[int]:
     order: list[int] = []
-    stack = [0]
+    stack = [root]
     while stack:
         node = stack.pop()
         order.append(node)

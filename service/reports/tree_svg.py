@@ -1,36 +1,30 @@
 """A picture of a tree that a person likes to read: labels and counts, tests on the branches, class bars.
 
 Plain SVG with no script, no style sheet and no foreign font. Every text of a caller is escaped and cut;
-its full form is in a tooltip.
+its full form is in a tooltip. What is folded is a link to its own picture, where the caller says how.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from learners.explanation import Condition, scalar_text
 from learners.table import Column
 from learners.trees.nodes import Nodes
-from learners.trees.paths import condition_of
-from learners.types import Scalar
-from service.reports.svg_text import fitted, width, xml_text
-from service.reports.tree_layout import Placed, place
+from learners.trees.paths import path_to
+from service.reports.svg_text import INK, LINE, SOFT, fitted, svg_text, width, xml_text
+from service.reports.tree_bars import HEIGHT, PALETTE, MeanBar, class_colours, share_bar
+from service.reports.tree_layout import Extent, Placed, place
+from service.reports.tree_pages import BIG, BOLD, MARGIN, SMALL, Box, NarrowPage, Page, WidePage
+from service.reports.tree_texts import Lit, Wording, count_of_rows
 
-#: Colours that people with any colour vision tell apart (Okabe and Ito), dark enough on white.
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#5b5b5b")
-_OTHER = "#b4bac2"
-_INK, _SOFT, _LINE, _PAPER, _CARD = "#1b1f24", "#656d76", "#afb8c1", "#ffffff", "#f6f8fa"
+_PAPER, _CARD, _LINK, _GLOW = "#ffffff", "#f6f8fa", "#0b57d0", "#fff4e5"
 _FONT = "font-family=\"system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif\""
-_BOX_HEIGHT, _LINE_HEIGHT, _MARGIN, _BAR = 46, 60, 24, 6
-_MIN_BOX, _MAX_BOX, _MIN_GAP, _MAX_GAP = 118.0, 230.0, 112.0, 250.0
-_BIG, _SMALL = 13.0, 11.0
-#: How much wider bold text is.
-_BOLD = 1.14
 _MAX_LEGEND = 8
+_LEGEND_LINE = 18
+_FOOT_LINE = 14
 
 
 @dataclass(frozen=True)
@@ -40,15 +34,20 @@ class Picture:
     Attributes:
         title: stands above the tree.
         nodes, columns, target: the tree.
-        max_depth, max_leaves: see :func:`service.reports.tree_layout.place`.
+        extent: how much of it is shown.
+        narrow: as an indented list 360 pixels wide.
+        lit: the way of a row, which stands out.
+        link: address of the picture of what is beneath a node; ``None`` makes no links.
     """
 
     title: str
     nodes: Nodes
     columns: Sequence[Column]
     target: Column
-    max_depth: int = 12
-    max_leaves: int = 60
+    extent: Extent = field(default_factory=Extent)
+    narrow: bool = False
+    lit: Lit = field(default_factory=Lit)
+    link: Callable[[int], str] | None = None
 
 
 def tree_svg(picture: Picture) -> str:
@@ -62,236 +61,155 @@ class _Drawing:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.nodes = picture.nodes
-        self.labels = [scalar_text(label) for label in picture.target.labels]
-        self.placed = place(self.nodes, max_depth=picture.max_depth, max_leaves=picture.max_leaves)
+        self.wording = Wording(picture.nodes, picture.columns, picture.target, picture.lit)
+        self.placed = place(self.nodes, picture.extent, narrow=picture.narrow)
         self.by_node = {placed.node: placed for placed in self.placed}
-        self.edges = {
-            child: condition_of(self.nodes, picture.columns[self.nodes.feature[placed.node]], placed.node, branch)
-            for placed in self.placed
-            for branch, child in enumerate(placed.children)
-        }
-        self.ranked = self._ranked_classes()
-        self.top = 104.0 if self.labels else 84.0
-        self.left, self.box = self._columns()
-
-    def _ranked_classes(self) -> dict[int, str]:
-        """Colours of the classes, the commonest at the root first; those beyond the palette share one."""
-        if not self.labels:
-            return {}
-        order = np.argsort(-self.nodes.value[0], kind="stable").tolist()
-        return {label: PALETTE[rank] if rank < len(PALETTE) else _OTHER for rank, label in enumerate(order)}
-
-    def _columns(self) -> tuple[list[float], list[float]]:
-        """Where each depth begins and how wide its boxes are."""
-        depths = 1 + max(placed.depth for placed in self.placed)
-        box, gap = [_MIN_BOX] * depths, [_MIN_GAP] * depths
-        for placed in self.placed:
-            big, small = self._texts(placed)
-            wanted = max(width(big, _BIG) * _BOLD, width(small, _SMALL)) + 24
-            box[placed.depth] = min(_MAX_BOX, max(box[placed.depth], wanted))
-            if placed.node in self.edges:
-                needed = width(_test_text(self.edges[placed.node]), _SMALL) + 56
-                gap[placed.depth] = min(_MAX_GAP, max(gap[placed.depth], needed))
-        left = [float(_MARGIN)]
-        for depth in range(1, depths):
-            left.append(left[-1] + box[depth - 1] + gap[depth])
-        return left, box
-
-    def _texts(self, placed: Placed) -> tuple[str, str]:
-        """The large and the small line of a node's box."""
-        node = placed.node
-        rows = _rows(float(self.nodes.weight[node]))
-        if placed.children:
-            return self.picture.columns[self.nodes.feature[node]].name + " ?", rows
-        if not self.labels:
-            mean, variance = self.nodes.value[node, :2].tolist()
-            answer, spread = f"{mean:.6g}", f"± {max(variance, 0.0) ** 0.5:.3g} · {rows}"
-        else:
-            shares = self._shares(node)
-            best = int(np.argmax(shares))
-            answer = self.labels[best]
-            spread = f"{_percent(shares[best])} of {rows}" if self.nodes.weight[node] else "no training rows"
-        return answer, f"{placed.folded} more leaves · {rows}" if placed.folded else spread
-
-    def _shares(self, node: int) -> Sequence[float]:
-        values = self.nodes.value[node]
-        total = float(values.sum())
-        return [float(value) / total if total else 0.0 for value in values]
+        self.colours = class_colours(self.nodes.value[0]) if self.wording.labels else {}
+        self.means = None if self.wording.labels else MeanBar(self.nodes)
+        self.room = 336.0 if picture.narrow else 512.0
+        self.margin = 12.0 if picture.narrow else float(MARGIN)
+        heading, top = self._heading()
+        self.heading = heading
+        page = NarrowPage if picture.narrow else WidePage
+        self.page: Page = page(self.placed, self.wording, top)
 
     def document(self) -> str:
-        lines = 1 + max(placed.line for placed in self.placed)
-        wide = max(self.left[-1] + self.box[-1], 560.0) + _MARGIN
-        high = self.top + lines * _LINE_HEIGHT + 40
-        title = xml_text(self.picture.title)
+        wide, bottom = self.page.size
+        notes = self._footnotes(bottom)
+        high = bottom + 12 + _FOOT_LINE * len(notes)
         return "\n".join(
             [
                 f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{high:.0f}" '
                 f'viewBox="0 0 {wide:.0f} {high:.0f}" role="img" {_FONT}>',
-                f"<title>{title}</title>",
+                f"<title>{xml_text(self.picture.title)}</title>",
                 f'<rect width="100%" height="100%" fill="{_PAPER}"/>',
-                *self._heading(),
-                *(piece for placed in self.placed for piece in self._branches(placed)),
+                *self.heading,
+                *(piece for placed in self._dim_first() for piece in self._branches(placed)),
                 *(piece for placed in self.placed for piece in self._node(placed)),
-                *self._footnotes(high),
+                *notes,
                 "</svg>\n",
             ]
         )
 
-    def _heading(self) -> list[str]:
-        n_shown = sum(1 for placed in self.placed if not placed.children)
-        n_leaves = self.nodes.n_leaves
+    def _dim_first(self) -> list[Placed]:
+        """Lit branches lie above the others."""
+        return sorted(self.placed, key=lambda placed: placed.node in self.picture.lit.shares)
+
+    def _heading(self) -> tuple[list[str], float]:
+        """Title, size, the way down to the top of the picture and the legend; and where they end."""
+        title = fitted(self.picture.title, 18, self.room)
+        about = self._about()
+        pieces = [
+            svg_text(self.margin, 38, title, 18, INK, self.picture.title, bold=True),
+            svg_text(self.margin, 60, fitted(about, 12, self.room), 12, SOFT, about),
+        ]
+        y = 60.0
+        if self.picture.extent.root:
+            y += _LEGEND_LINE + 4
+            pieces += self._way_down(y)
+        legend, y = self._legend(y)
+        return pieces + legend, y + (28.0 if self.picture.narrow else 24.0)
+
+    def _about(self) -> str:
+        shown = sum(1 for placed in self.placed if not placed.children)
+        root = self.by_node[self.picture.extent.root]
+        n_leaves = sum(placed.folded or 1 for placed in self.placed if not placed.children)
         size = f"{n_leaves} leaves" if n_leaves != 1 else "1 leaf"
         if any(placed.folded for placed in self.placed):
-            size += f", {n_shown} branches shown"
-        about = f"{self.picture.target.name} · {size} · {_rows(float(self.nodes.weight[0]), 'training row')}"
-        title = fitted(self.picture.title, 18, 512)
-        return [
-            _text(_MARGIN, 38, title, 18, _INK, self.picture.title, bold=True),
-            _text(_MARGIN, 60, fitted(about, 12, 512), 12, _SOFT, about),
-            *self._legend(),
-        ]
+            size += f", {shown} branches shown"
+        rows = count_of_rows(float(self.nodes.weight[root.node]), "training row")
+        return f"{self.picture.target.name} · {size} · {rows}"
 
-    def _legend(self) -> list[str]:
-        pieces = []
-        x = float(_MARGIN)
-        for shown, (label, colour) in enumerate(self.ranked.items()):
-            if shown == _MAX_LEGEND:
-                pieces.append(_text(x, 86, f"{len(self.ranked) - shown} more", _SMALL, _SOFT))
+    def _way_down(self, y: float) -> list[str]:
+        """What holds for every row of a picture that begins below the root; its parent is a link."""
+        root = self.picture.extent.root
+        tests = [self.wording.condition(child).text() for _, child in path_to(self.nodes, root)]
+        text = "↑ where " + " and ".join(tests)
+        shown = svg_text(self.margin, y, fitted(text, 12, self.room), 12, _LINK if self.picture.link else SOFT, text)
+        return self._linked([shown], int(self.nodes.parent[root]))
+
+    def _legend(self, y: float) -> tuple[list[str], float]:
+        pieces: list[str] = []
+        x, y = self.margin, y + 26 if self.colours else y
+        for shown, (label, colour) in enumerate(self.colours.items()):
+            more = f"{len(self.colours) - shown} more" if shown == _MAX_LEGEND else ""
+            text = more or fitted(self.wording.labels[label], SMALL, 150)
+            if x > self.margin and x + 15 + width(text, SMALL) > self.margin + self.room:
+                x, y = self.margin, y + _LEGEND_LINE
+            if more:
+                pieces.append(svg_text(x, y, more, SMALL, SOFT))
                 break
-            text = fitted(self.labels[label], _SMALL, 150)
-            pieces.append(f'<rect x="{x:.1f}" y="77" width="10" height="10" rx="2" fill="{colour}"/>')
-            pieces.append(_text(x + 15, 86, text, _SMALL, _INK, self.labels[label]))
-            x += 15 + width(text, _SMALL) + 18
-        return pieces
-
-    def _middle(self, placed: Placed) -> float:
-        return self.top + placed.line * _LINE_HEIGHT + _BOX_HEIGHT / 2
+            pieces.append(f'<rect x="{x:.1f}" y="{y - 9:.1f}" width="10" height="10" rx="2" fill="{colour}"/>')
+            pieces.append(svg_text(x + 15, y, text, SMALL, INK, self.wording.labels[label]))
+            x += 15 + width(text, SMALL) + 18
+        return pieces, y
 
     def _branches(self, placed: Placed) -> list[str]:
-        """The curves to the children with their tests."""
-        pieces = []
-        start = self.left[placed.depth] + self.box[placed.depth]
-        y = self._middle(placed)
-        for branch, child in enumerate(placed.children):
-            target = self.by_node[child]
-            end, below = self.left[target.depth], self._middle(target)
-            bend = start + 24
-            share = float(self.nodes.weight[child] / self.nodes.weight[placed.node])
-            thick = 1.2 + 5.0 * min(1.0, share)
-            pieces.append(
-                f'<path d="M{start:.1f},{y:.1f} C{bend:.1f},{y:.1f} {start:.1f},{below:.1f} {bend:.1f},{below:.1f} '
-                f'H{end:.1f}" fill="none" stroke="{_LINE}" stroke-width="{thick:.1f}" opacity="0.75"/>'
+        weight, lit = float(self.nodes.weight[placed.node]), self.picture.lit.shares
+        return [
+            piece
+            for child in sorted(placed.children, key=lambda child: child in lit)
+            for piece in self.page.branch(
+                placed,
+                self.by_node[child],
+                float(self.nodes.weight[child]) / weight if weight else 0.0,
+                lit=child in lit,
             )
-            full = self.edges[child].text()
-            text = fitted(_test_text(self.edges[child]), _SMALL, end - bend - 22)
-            pieces.append(_text(bend + 6, below - 7, text, _SMALL, _INK, full))
-            pieces.append(_text(bend + 6, below + 15, self._missing_text(placed.node, branch, child), 9.5, _SOFT))
-        return pieces
-
-    def _missing_text(self, node: int, branch: int, child: int) -> str:
-        """Where a missing value goes."""
-        follows = int(self.nodes.missing_branch[node])
-        if follows >= 0:
-            return "or missing" if follows == branch else ""
-        return f"missing: {_percent(float(self.nodes.fraction[child]))}"
+        ]
 
     def _node(self, placed: Placed) -> list[str]:
-        x, middle, wide = self.left[placed.depth], self._middle(placed), self.box[placed.depth]
-        y = middle - _BOX_HEIGHT / 2
-        big, small = self._texts(placed)
-        dashed = ' stroke-dasharray="4 3"' if placed.folded else ""
-        is_leaf = not placed.children
-        edge = self._colour(placed.node) if is_leaf else _LINE
+        box = self.page.box(placed)
+        big, small = self.wording.lines(placed)
+        lit = self.picture.lit.shares
+        faded = ' opacity="0.55"' if lit and placed.node not in lit else ""
         pieces = [
-            f'<g><title>{xml_text(self._tooltip(placed))}</title><rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" '
-            f'height="{_BOX_HEIGHT}" rx="6" fill="{_PAPER if is_leaf else _CARD}" stroke="{edge}" '
-            f'stroke-width="{1.6 if is_leaf else 1}"{dashed}/>',
-            _text(x + 10, y + 17, fitted(big, _BIG, (wide - 20) / _BOLD), _BIG, _INK, bold=True),
-            _text(x + 10, y + 32, fitted(small, _SMALL, wide - 20), _SMALL, _SOFT),
-            *self._bar(placed.node, x + 10, y + _BOX_HEIGHT - _BAR - 4, wide - 20),
+            f"<g{faded}><title>{xml_text(self.wording.tooltip(placed))}</title>",
+            self._frame(placed, box),
+            svg_text(box.x + 10, box.y + 17, fitted(big, BIG, (box.wide - 20) / BOLD), BIG, INK, bold=True),
+            svg_text(box.x + 10, box.y + 32, fitted(small, SMALL, box.wide - 20), SMALL, SOFT),
+            *self._bar(placed.node, box.x + 10, box.y + box.high - HEIGHT - 4, box.wide - 20),
             "</g>",
         ]
         if placed.folded:
-            pieces.append(_text(x + wide + 6, middle + 4, "…", 16, _SOFT))
+            x = box.x + box.wide + (-22 if self.picture.narrow else 6)
+            pieces.append(svg_text(x, box.middle + (-3 if self.picture.narrow else 4), "▸", 14, _LINK))
+            return self._linked(pieces, placed.node)
         return pieces
 
-    def _tooltip(self, placed: Placed) -> str:
-        big, small = self._texts(placed)
-        text = f"node {placed.node}: {big}, {small}"
-        if self.labels:
-            shares = self._shares(placed.node)
-            order = sorted(range(len(shares)), key=lambda one: -shares[one])[:20]
-            text += "; " + ", ".join(f"{self.labels[one]} {_percent(shares[one])}" for one in order if shares[one])
-        return text
+    def _frame(self, placed: Placed, box: Box) -> str:
+        is_leaf = not placed.children
+        is_lit = placed.node in self.picture.lit.shares
+        edge = self._colour(placed.node) if is_leaf else LINE
+        dashed = ' stroke-dasharray="4 3"' if placed.folded else ""
+        fill = _GLOW if is_lit else _PAPER if is_leaf else _CARD
+        return (
+            f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.wide:.1f}" height="{box.high}" rx="6" fill="{fill}" '
+            f'stroke="{edge}" stroke-width="{2.4 if is_lit else 1.6 if is_leaf else 1}"{dashed}/>'
+        )
+
+    def _linked(self, pieces: list[str], node: int) -> list[str]:
+        if self.picture.link is None:
+            return pieces
+        return [f'<a href="{xml_text(self.picture.link(node))}">', *pieces, "</a>"]
 
     def _colour(self, node: int) -> str:
-        return self.ranked[int(np.argmax(self.nodes.value[node]))] if self.labels else PALETTE[0]
+        return self.colours[int(np.argmax(self.nodes.value[node]))] if self.colours else PALETTE[0]
 
     def _bar(self, node: int, x: float, y: float, wide: float) -> list[str]:
-        """Class shares side by side; for a regression the mean's place in the range of all leaves."""
-        if not self.labels:
-            return self._mean_bar(node, x, y, wide)
-        shares = self._shares(node)
-        ends = np.cumsum([0.0, *(shares[label] for label in self.ranked)]) * wide
-        return [
-            f'<rect x="{x + begin:.2f}" y="{y:.1f}" width="{end - begin:.2f}" height="{_BAR - 1}" fill="{colour}"/>'
-            for (begin, end), colour in zip(pairwise(ends.tolist()), self.ranked.values(), strict=True)
-            if end - begin >= 0.05
-        ]
+        if self.means is not None:
+            return self.means.pieces(float(self.nodes.value[node, 0]), x, y, wide)
+        return share_bar(self.wording.shares(node), self.colours, x, y, wide)
 
-    def _mean_bar(self, node: int, x: float, y: float, wide: float) -> list[str]:
-        means = self.nodes.value[self.nodes.leaves(), 0]
-        low, high = float(means.min()), float(means.max())
-        half = (high / 2 - low / 2) or 1.0
-        share = min(1.0, max(0.0, (float(self.nodes.value[node, 0]) / 2 - low / 2) / half))
-        return [
-            f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide:.1f}" height="{_BAR - 1}" fill="#dde3e9"/>',
-            f'<rect x="{x + share * (wide - 4):.1f}" y="{y - 1:.1f}" width="4" height="{_BAR + 1}" '
-            f'fill="{PALETTE[0]}"/>',
-        ]
-
-    def _footnotes(self, high: float) -> list[str]:
+    def _footnotes(self, bottom: float) -> list[str]:
         lines = [
-            "Branches are as thick as their share of the training rows. Numbers have 6 digits here, all in tooltips."
+            "Branches are as thick as their share of the training rows.",
+            "Numbers have 6 digits here, all in tooltips.",
         ]
-        if (np.asarray(self.nodes.missing_branch)[np.asarray(self.nodes.n_children) > 0] < 0).any():
+        if not self.picture.narrow:
+            lines = [" ".join(lines)]
+        if (self.nodes.missing_branch[self.nodes.n_children > 0] < 0).any():
             lines.append("A missing value follows every branch with the share in grey.")
-        return [_text(_MARGIN, high - 28 + 14 * place, line, 10.5, _SOFT) for place, line in enumerate(lines)]
-
-
-def _text(x: float, y: float, text: str, size: float, colour: str, full: str = "", *, bold: bool = False) -> str:
-    weight = ' font-weight="600"' if bold else ""
-    tooltip = f"<title>{xml_text(full)}</title>" if full and full != text else ""
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:g}" fill="{colour}"{weight}>{tooltip}{xml_text(text)}</text>'
-    )
-
-
-def _test_text(condition: Condition) -> str:
-    """A test without its column, which stands in the box that asks; numbers to 6 digits."""
-    if condition.operator in ("in", "not in"):
-        shown = ", ".join(_short(value) for value in condition.values[:100])
-        sign = ("=" if len(condition.values) == 1 else "") if condition.operator == "in" else "not"
-        return f"{sign} {shown}".strip()
-    if condition.operator == "interval":
-        return f"{_short(condition.low)} < … ≤ {_short(condition.high)}"
-    return f"{'≤' if condition.operator == '<=' else '>'} {_short(condition.threshold)}"
-
-
-def _short(value: Scalar | None) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else scalar_text(value)
-
-
-def _rows(weight: float, what: str = "row") -> str:
-    return f"{_count(weight)} {what}{'' if weight == 1 else 's'}"
-
-
-def _count(weight: float) -> str:
-    return f"{weight:,.0f}" if weight == round(weight) else f"{weight:,.4g}" if weight < 1000 else f"{weight:,.1f}"
-
-
-def _percent(share: float) -> str:
-    """Whole per cents; never 100 or 0 for something that is not all or nothing."""
-    if 0 < share < 0.01:
-        return "<1%"
-    return ">99%" if 0.99 < share < 1 else f"{share * 100:.0f}%"
+        return [
+            svg_text(self.margin, bottom + _FOOT_LINE * (1 + place), line, 10.5, SOFT)
+            for place, line in enumerate(lines)
+        ]

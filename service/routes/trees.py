@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import Query, Response
+from fastapi import Body, Query, Response
 
-from service.deps import Reader, ServicesHere
+from service.deps import Predictor, Reader, ServicesHere
 from service.operations.json_text import encode_json
-from service.operations.tree import tree_json, tree_picture
+from service.operations.rows import Options
+from service.operations.tree import tree_json
+from service.operations.tree_picture import View, lit_picture, tree_picture
 from service.routes.models import Reference
-from service.schemas.trees import Tree
+from service.schemas.trees import LitRow, Tree
 from service.web.openapi import errors
 from service.web.strict_routes import make_router
 
 router = make_router(prefix="/api/v1/models", tags=["models"])
+
+Top = Annotated[int, Query(ge=0, le=2**31, description="of the picture: the node at the top")]
+MaxDepth = Annotated[int, Query(ge=0, le=1000, description="of the picture: deeper nodes are folded")]
+MaxLeaves = Annotated[
+    int, Query(ge=1, le=2000, description="of the picture: the lightest branches are folded beyond so many")
+]
+Layout = Annotated[
+    Literal["wide", "narrow"], Query(description="of the picture: depths side by side, or a list that fits a phone")
+]
 
 
 @router.get(
@@ -38,14 +49,47 @@ def get_tree(
     format: Annotated[  # noqa: A002 - the parameter's name on the wire
         Literal["json", "svg"], Query(description="nodes as data, or a picture")
     ] = "json",
-    max_depth: Annotated[int, Query(ge=0, le=1000, description="of the picture: deeper nodes are folded")] = 12,
-    max_leaves: Annotated[
-        int, Query(ge=1, le=2000, description="of the picture: the lightest branches are folded beyond so many")
-    ] = 60,
+    node: Top = 0,
+    max_depth: MaxDepth = 12,
+    max_leaves: MaxLeaves = 60,
+    layout: Layout = "wide",
 ) -> Response:
-    """Every node with its test, counts and class shares; or a picture that needs nothing else to be shown."""
+    """Every node with its test, counts and class shares; or a picture that needs nothing else to be shown.
+
+    In the picture, what is folded is a link to its own picture.
+    """
     model = services.serving.get(who.workspace, ref)
     if format == "json":
         return Response(encode_json(tree_json(model)), media_type="application/json")
-    picture = tree_picture(model, max_depth=max_depth, max_leaves=max_leaves)
+    return _svg(tree_picture(model, View(node, max_depth, max_leaves, layout)))
+
+
+@router.post(
+    "/{ref}/tree",
+    summary="Draw the tree with a row's way lit",
+    response_class=Response,
+    responses=errors(404, 409, 413, 422)
+    | {200: {"description": "The picture", "content": {"image/svg+xml": {"schema": {"type": "string"}}}}},
+    operation_id="drawRow",
+)
+def draw_row(
+    services: ServicesHere,
+    who: Predictor,
+    ref: Reference,
+    wanted: Annotated[LitRow, Body()],
+    node: Top = 0,
+    max_depth: MaxDepth = 12,
+    max_leaves: MaxLeaves = 60,
+    layout: Layout = "wide",
+) -> Response:
+    """The picture with the nodes and branches that one row follows, and its own values in the boxes that ask for them.
+
+    The row stands in the body, not in the address, so that it is in no log.
+    """
+    model = services.serving.get(who.workspace, ref)
+    options = Options(unseen=wanted.unseen, missing=wanted.missing, strict=wanted.strict)
+    return _svg(lit_picture(model, View(node, max_depth, max_leaves, layout), wanted.row, options))
+
+
+def _svg(picture: str) -> Response:
     return Response(picture, media_type="image/svg+xml")

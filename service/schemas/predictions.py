@@ -16,12 +16,11 @@ Cell = StrictBool | StrictInt | StrictFloat | StrictStr | None
 Label = StrictBool | StrictInt | StrictFloat | StrictStr
 
 
-class _Options(BaseModel):
-    """What may be asked beside the rows."""
+class RowOptions(BaseModel):
+    """How rows are taken."""
 
     model_config = ConfigDict(extra="forbid")
 
-    explain: StrictBool = Field(False, description="add the exact reason to each answer")
     unseen: Literal["reject", "missing", "other"] = Field(
         "other",
         description="a level that the model does not know: its row is an error, it counts as missing, or it takes "
@@ -31,6 +30,12 @@ class _Options(BaseModel):
         "fractional", description="follow every branch with its weight, or make the row an error"
     )
     strict: StrictBool = Field(False, description="extra and absent columns are errors")
+
+
+class _Options(RowOptions):
+    """What may be asked beside the rows."""
+
+    explain: StrictBool = Field(False, description="add the exact reason to each answer")
 
 
 class NamedRows(_Options):

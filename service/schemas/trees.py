@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from service.schemas.base import Answer
-from service.schemas.predictions import Condition, Label, Share
+from service.schemas.predictions import Cell, Condition, Label, RowOptions, Share
 
 
 class MissingShare(Answer):
@@ -50,3 +50,11 @@ class Tree(Answer):
     n_leaves: int
     depth: int
     nodes: list[Node]
+
+
+class LitRow(RowOptions):
+    """One row whose way through the tree is to be shown."""
+
+    row: dict[str, Cell] = Field(
+        description="values by column name, as for a prediction", examples=[{"outlook": "sunny", "humidity": 70}]
+    )

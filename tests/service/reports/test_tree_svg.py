@@ -13,8 +13,9 @@ from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.regressor import DecisionTreeRegressor
 from service.reports.svg_text import fitted, width, xml_text
-from service.reports.tree_layout import place
+from service.reports.tree_layout import Extent, leaves_beneath, place
 from service.reports.tree_svg import Picture, tree_svg
+from service.reports.tree_texts import Lit
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -26,8 +27,23 @@ def grown(n_rows: int = 400, seed: int = 0) -> DecisionTreeClassifier:
     return DecisionTreeClassifier().fit(table, Series(labels, random.integers(0, 3, n_rows).astype(float)))
 
 
-def picture(model: DecisionTreeClassifier | DecisionTreeRegressor, title: str = "model:1", **limits: int) -> str:
-    return tree_svg(Picture(title, model.tree_, model.columns_, model.target_, **limits))
+def picture(
+    model: DecisionTreeClassifier | DecisionTreeRegressor,
+    title: str = "model:1",
+    *,
+    narrow: bool = False,
+    **limits: int,
+) -> str:
+    return tree_svg(Picture(title, model.tree_, model.columns_, model.target_, Extent(**limits), narrow=narrow))
+
+
+def boxes_of(svg: str) -> list[tuple[float, ...]]:
+    """x, y, width and height of each node's box."""
+    return [
+        tuple(float(rectangle.attrib[name]) for name in ("x", "y", "width", "height"))
+        for rectangle in ElementTree.fromstring(svg).iter(SVG + "rect")
+        if rectangle.attrib.get("rx") == "6"
+    ]
 
 
 def texts(svg: str) -> list[str]:
@@ -44,13 +60,9 @@ def test_every_leaf_of_a_small_tree_is_shown_with_its_label_and_count() -> None:
     assert "missing: 75%" in shown
 
 
-def test_boxes_never_meet() -> None:
-    root = ElementTree.fromstring(picture(grown(), max_leaves=60))
-    boxes = [
-        tuple(float(rectangle.attrib[name]) for name in ("x", "y", "width", "height"))
-        for rectangle in root.iter(SVG + "rect")
-        if rectangle.attrib.get("rx") == "6"
-    ]
+@pytest.mark.parametrize("narrow", [False, True])
+def test_boxes_never_meet(narrow: bool) -> None:
+    boxes = boxes_of(picture(grown(), max_leaves=60, narrow=narrow))
     assert len(boxes) == 2 * 60 - 1
     for index, (x, y, wide, high) in enumerate(boxes):
         for other_x, other_y, other_wide, other_high in boxes[:index]:
@@ -58,19 +70,30 @@ def test_boxes_never_meet() -> None:
             assert apart
 
 
-def test_everything_lies_on_the_page() -> None:
-    root = ElementTree.fromstring(picture(grown()))
+@pytest.mark.parametrize("narrow", [False, True])
+def test_everything_lies_on_the_page(narrow: bool) -> None:
+    root = ElementTree.fromstring(picture(grown(), narrow=narrow))
     wide, high = float(root.attrib["width"]), float(root.attrib["height"])
     for rectangle in root.iter(SVG + "rect"):
         if "x" in rectangle.attrib:
             assert 0 <= float(rectangle.attrib["x"]) <= wide - float(rectangle.attrib["width"])
             assert 0 <= float(rectangle.attrib["y"]) <= high - float(rectangle.attrib["height"])
+    for text in root.iter(SVG + "text"):
+        shown = (text.text or "") or "".join(child.tail or "" for child in text)
+        size = float(text.attrib["font-size"]) * (1.14 if "font-weight" in text.attrib else 1.0)
+        assert 0 <= float(text.attrib["x"]) <= wide - width(shown, size)
+
+
+def test_a_narrow_picture_is_as_wide_as_a_phone_however_deep() -> None:
+    svg = picture(grown(3000), narrow=True, max_depth=1000, max_leaves=2000)
+    assert ElementTree.fromstring(svg).attrib["width"] == "360"
+    assert min(wide for _, _, wide, _ in boxes_of(svg)) > 150
 
 
 @pytest.mark.parametrize("max_leaves", [1, 2, 7, 30])
 def test_what_is_folded_is_counted(max_leaves: int) -> None:
     tree = grown().tree_
-    placed = place(tree, max_depth=1000, max_leaves=max_leaves)
+    placed = place(tree, Extent(max_depth=1000, max_leaves=max_leaves))
     shown = [one for one in placed if not one.children]
     assert len(shown) == max_leaves
     assert sum(one.folded or 1 for one in shown) == tree.n_leaves
@@ -80,23 +103,19 @@ def test_what_is_folded_is_counted(max_leaves: int) -> None:
 
 
 def test_depth_is_limited() -> None:
-    placed = place(grown().tree_, max_depth=2, max_leaves=1000)
+    placed = place(grown().tree_, Extent(max_depth=2, max_leaves=1000))
     assert max(one.depth for one in placed) == 2
 
 
 def test_parents_stand_beside_their_first_child_and_the_root_at_the_top_left() -> None:
-    placed = {one.node: one for one in place(grown().tree_, max_depth=1000, max_leaves=1000)}
+    placed = {one.node: one for one in place(grown().tree_, Extent(max_depth=1000, max_leaves=1000))}
     for one in placed.values():
         if one.children:
             first, last = placed[one.children[0]], placed[one.children[-1]]
             assert one.line == first.line < last.line
             assert first.depth == one.depth + 1
     assert (placed[0].depth, placed[0].line) == (0, 0)
-    boxes = [
-        (float(box.attrib["x"]), float(box.attrib["y"]))
-        for box in ElementTree.fromstring(picture(grown())).iter(SVG + "rect")
-        if box.attrib.get("rx") == "6"
-    ]
+    boxes = [(x, y) for x, y, _, _ in boxes_of(picture(grown()))]
     assert boxes[0] == (min(x for x, _ in boxes), min(y for _, y in boxes))
     assert boxes[0][0] < 50
     assert boxes[0][1] < 150
@@ -107,6 +126,54 @@ def test_a_very_deep_tree_is_drawn() -> None:
     labels = Series(Column("y", Kind.NOMINAL, ("a", "b")), (np.arange(3000) % 2).astype(float))
     model = DecisionTreeClassifier().fit(Table.from_array(values), labels)
     ElementTree.fromstring(picture(model, max_depth=1000, max_leaves=2000))
+
+
+def test_leaves_beneath_a_node_are_counted() -> None:
+    tree = grown().tree_
+    counts = leaves_beneath(tree)
+    assert counts[0] == tree.n_leaves
+    for node in range(tree.n_nodes):
+        children = list(tree.children(node))
+        assert counts[node] == (counts[children].sum() if children else 1)
+
+
+def test_a_picture_can_begin_at_any_node() -> None:
+    model = grown()
+    node = next(node for node in range(1, model.tree_.n_nodes) if model.tree_.n_children[node])
+    svg = tree_svg(
+        Picture("m", model.tree_, model.columns_, model.target_, Extent(root=node), link=lambda n: f"?node={n}")
+    )
+    inside = {int(text.split(":")[0].split()[1]) for text in texts(svg) if text.startswith("node ")}
+    assert node in inside
+    assert all(model.tree_.parent[one] in inside for one in inside - {node})
+    links = {one.attrib["href"] for one in ElementTree.fromstring(svg).iter(SVG + "a")}
+    assert f"?node={model.tree_.parent[node]}" in links
+    assert any(text.startswith("↑ where ") for text in texts(svg))
+
+
+def test_what_is_folded_is_a_link_to_its_own_picture() -> None:
+    model = grown()
+    extent = Extent(max_leaves=5)
+    folded = {one.node for one in place(model.tree_, extent) if one.folded}
+    svg = tree_svg(Picture("m", model.tree_, model.columns_, model.target_, extent, link=lambda n: f"?a=1&node={n}"))
+    links = [one.attrib["href"] for one in ElementTree.fromstring(svg).iter(SVG + "a")]
+    assert sorted(links) == sorted(f"?a=1&node={node}" for node in folded)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_the_way_of_a_row_is_lit_and_opened_before_all_else(narrow: bool) -> None:
+    model = grown()
+    row = np.array([[0.3, -0.2, np.nan, 1.5]])
+    (reason,) = model.explain(Table.from_array(row, ["a", "b", "c", "d"]))
+    lit = Lit.of(reason)  # type: ignore[arg-type]
+    assert set(lit.shares) == {0} | {step.child for branch in reason.branches for step in branch.steps}
+    extent = Extent(max_depth=1000, max_leaves=len(lit.shares) + 1, kept=frozenset(lit.shares))
+    svg = tree_svg(Picture("m", model.tree_, model.columns_, model.target_, extent, narrow=narrow, lit=lit))
+    shown = {one.node for one in place(model.tree_, extent)}
+    assert set(lit.shares) <= shown
+    told = [text for text in texts(svg) if "of the row comes here" in text]
+    assert len(told) == len(lit.shares)
+    assert any("c: missing" in text for text in texts(svg))
 
 
 def test_a_single_leaf_is_a_picture_too() -> None:

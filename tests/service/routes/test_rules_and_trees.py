@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from typing import Any
 
 import pytest
 
@@ -85,6 +86,50 @@ def test_the_picture_is_an_svg_within_the_limits_asked_for(iris: Api) -> None:
     small = iris.get("/api/v1/models/iris/tree", params={"format": "svg", "max_leaves": 2})
     assert "more leaves" in small.text
     assert len(small.text) < len(whole.text)
+
+
+def test_every_link_of_a_picture_leads_to_another(iris: Api) -> None:
+    seen, waiting = set(), ["?format=svg&max_leaves=2"]
+    while waiting:
+        address = waiting.pop()
+        if address in seen:
+            continue
+        seen.add(address)
+        shown = iris.get(f"/api/v1/models/iris/tree{address}")
+        assert shown.status_code == 200
+        waiting += [
+            one.attrib["href"] for one in ElementTree.fromstring(shown.text).iter("{http://www.w3.org/2000/svg}a")
+        ]
+    assert len(seen) > 3
+    text = iris.get("/api/v1/models/iris/tree", params={"format": "svg", "layout": "narrow"}).text
+    assert ElementTree.fromstring(text).attrib["width"] == "360"
+
+
+def test_the_way_of_a_row_is_lit(iris: Api) -> None:
+    row = {"sepallength": 6.1, "sepalwidth": 2.9, "petallength": 4.7, "petalwidth": 1.4}
+    answer = iris.post("/api/v1/models/iris/explanations", json={"rows": [row]}).json()
+    (branch,) = answer["explanations"][0]["branches"]
+    shown = iris.post("/api/v1/models/iris/tree", json={"row": row})
+    assert shown.headers["content-type"] == "image/svg+xml"
+    titles = [one.text or "" for one in ElementTree.fromstring(shown.text).iter("{http://www.w3.org/2000/svg}title")]
+    lit = {title.split(":")[0] for title in titles if "of the row comes here" in title}
+    assert lit == {"node 0"} | {f"node {step['child']}" for step in branch["steps"]}
+
+
+@pytest.mark.parametrize(
+    ("body", "query", "named"),
+    [
+        ({"row": {"petalwidth": "wide"}}, {}, "petalwidth"),
+        ({"row": [1, 2]}, {}, "row"),
+        ({}, {}, "row"),
+        ({"row": {"petalwidth": 1, "colour": 2}, "strict": True}, {}, "colour"),
+        ({"row": {"petalwidth": 1}, "missing": "reject"}, {}, "sepallength"),
+        ({"row": {"petalwidth": 1}}, {"node": 10_000}, "node"),
+        ({"row": {"petalwidth": 1}}, {"layout": "round"}, "layout"),
+    ],
+)
+def test_a_row_that_cannot_be_lit_is_told(iris: Api, body: Any, query: Any, named: str) -> None:
+    assert named in str(problem(iris.post("/api/v1/models/iris/tree", params=query, json=body), 422))
 
 
 @pytest.mark.parametrize("query", [{"format": "pdf"}, {"format": "svg", "max_leaves": 0}, {"max_depth": -1}])

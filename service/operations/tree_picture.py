@@ -1,0 +1,93 @@
+"""A model's tree as a picture: whole or beneath a node, wide or narrow, with the way of a row lit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+from learners.explanation import PathExplanation
+from learners.trees.nodes import Nodes
+from service.errors import Fault, Invalid
+from service.operations.predict import refuse_if_all_bad
+from service.operations.rows import Options, encode_records
+from service.operations.served import ServedModel
+from service.operations.tree import tree_of
+from service.reports.tree_layout import Extent
+from service.reports.tree_svg import Picture, tree_svg
+from service.reports.tree_texts import Lit
+
+Layout = Literal["wide", "narrow"]
+
+
+@dataclass(frozen=True)
+class View:
+    """What a caller wants to see.
+
+    Attributes:
+        node: the node at the top.
+        max_depth, max_leaves: what is beyond them is folded, and the picture says how much.
+        layout: depths side by side, or an indented list that fits a phone.
+    """
+
+    node: int = 0
+    max_depth: int = 12
+    max_leaves: int = 60
+    layout: Layout = "wide"
+
+
+def tree_picture(model: ServedModel, view: View) -> str:
+    """The tree as SVG; folded branches are links to their own pictures.
+
+    Raises:
+        Conflict: the model is no tree.
+        Invalid: it has no such node.
+    """
+    return _drawn(model, view, Lit(), linked=True)
+
+
+def lit_picture(model: ServedModel, view: View, row: dict[str, Any], options: Options) -> str:
+    """The same with the way of one row lit; the branches that it follows are opened first.
+
+    Raises:
+        Conflict: the model is no tree.
+        Invalid: it has no such node, or the row cannot be answered.
+    """
+    tree_of(model)
+    encoded = encode_records([row], model.inputs, options)
+    refuse_if_all_bad(encoded)
+    (reason,) = model.explanations(encoded.values)
+    if not isinstance(reason, PathExplanation):
+        raise TypeError(f"a tree explained by {type(reason).__name__}")
+    return _drawn(model, view, Lit.of(reason), linked=False)
+
+
+def _drawn(model: ServedModel, view: View, lit: Lit, *, linked: bool) -> str:
+    learner = tree_of(model)
+    nodes = learner.tree_
+    _check_node(nodes, view.node)
+
+    def address(node: int) -> str:
+        sizes = {"max_depth": view.max_depth, "max_leaves": view.max_leaves, "layout": view.layout}
+        return "?" + urlencode({"format": "svg", "node": node} | sizes)
+
+    extent = Extent(view.node, view.max_depth, view.max_leaves, frozenset(lit.shares))
+    title = f"{model.identity.name}:{model.identity.version}"
+    return tree_svg(
+        Picture(
+            title,
+            nodes,
+            learner.columns_,
+            learner.target_,
+            extent,
+            narrow=view.layout == "narrow",
+            lit=lit,
+            link=address if linked else None,
+        )
+    )
+
+
+def _check_node(nodes: Nodes, node: int) -> None:
+    if not 0 <= node < nodes.n_nodes:
+        message = f"the tree has no node {node}; its nodes are 0 to {nodes.n_nodes - 1}"
+        raise Invalid(message, [Fault(message, parameter="node", allowed=[0, nodes.n_nodes - 1], value=node)])

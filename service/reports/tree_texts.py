@@ -1,0 +1,132 @@
+"""The words of a tree picture: what a node says, what a branch asks, a row's own values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from learners.explanation import Condition, PathExplanation, scalar_text
+from learners.table import Column
+from learners.trees.nodes import Nodes
+from learners.trees.paths import condition_of
+from learners.types import Scalar
+from service.reports.tree_layout import Placed
+
+
+@dataclass(frozen=True)
+class Lit:
+    """The way of one row through the tree, to be lit in its picture.
+
+    Attributes:
+        shares: node on the way -> share of the row that comes to it.
+        observed: node -> what the row has in the column that is tested there, in words.
+    """
+
+    shares: Mapping[int, float] = field(default_factory=dict)
+    observed: Mapping[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, explanation: PathExplanation) -> Lit:
+        """The way that an explanation tells."""
+        shares, observed = {0: 1.0}, {}
+        for branch in explanation.branches:
+            for step in branch.steps:
+                shares[step.child] = step.weight
+                observed[step.node] = step.state if step.observed is None else short(step.observed)
+        return cls(shares, observed)
+
+
+class Wording:
+    """What the nodes and branches of one tree say."""
+
+    def __init__(self, nodes: Nodes, columns: Sequence[Column], target: Column, lit: Lit) -> None:
+        self._nodes = nodes
+        self._columns = columns
+        self._lit = lit
+        self.labels = [scalar_text(label) for label in target.labels]
+
+    def shares(self, node: int) -> list[float]:
+        """Class shares of a node, in class order."""
+        values = self._nodes.value[node]
+        total = float(values.sum())
+        return [float(value) / total if total else 0.0 for value in values]
+
+    def lines(self, placed: Placed) -> tuple[str, str]:
+        """The large and the small line of a node."""
+        node = placed.node
+        rows = count_of_rows(float(self._nodes.weight[node]))
+        if placed.children:
+            name = self._columns[self._nodes.feature[node]].name
+            observed = self._lit.observed.get(node)
+            return f"{name} ?" if observed is None else f"{name}: {observed}", rows
+        answer, spread = self._answer(node, rows)
+        return answer, f"{placed.folded} more leaves · {rows}" if placed.folded else spread
+
+    def _answer(self, node: int, rows: str) -> tuple[str, str]:
+        if not self.labels:
+            mean, variance = self._nodes.value[node, :2].tolist()
+            return f"{mean:.6g}", f"± {max(variance, 0.0) ** 0.5:.3g} · {rows}"
+        shares = self.shares(node)
+        best = int(np.argmax(shares))
+        return self.labels[best], f"{percent(shares[best])} of {rows}" if self._nodes.weight[
+            node
+        ] else "no training rows"
+
+    def tooltip(self, placed: Placed) -> str:
+        """Everything about a node."""
+        big, small = self.lines(placed)
+        text = f"node {placed.node}: {big}, {small}"
+        if self.labels:
+            shares = self.shares(placed.node)
+            order = sorted(range(len(shares)), key=lambda one: -shares[one])[:20]
+            text += "; " + ", ".join(f"{self.labels[one]} {percent(shares[one])}" for one in order if shares[one])
+        share = self._lit.shares.get(placed.node)
+        return text if share is None else f"{text}; {percent(share)} of the row comes here"
+
+    def condition(self, child: int) -> Condition:
+        """What the parent's test asks of the branch to a child."""
+        node = int(self._nodes.parent[child])
+        column = self._columns[self._nodes.feature[node]]
+        return condition_of(self._nodes, column, node, child - int(self._nodes.first_child[node]))
+
+    def missing(self, child: int) -> str:
+        """Where a missing value goes."""
+        node = int(self._nodes.parent[child])
+        follows = int(self._nodes.missing_branch[node])
+        if follows >= 0:
+            return "or missing" if follows == child - self._nodes.first_child[node] else ""
+        return f"missing: {percent(float(self._nodes.fraction[child]))}"
+
+
+def test_text(condition: Condition) -> str:
+    """A test without its column; numbers to 6 digits."""
+    if condition.operator in ("in", "not in"):
+        shown = ", ".join(short(value) for value in condition.values[:100])
+        sign = ("=" if len(condition.values) == 1 else "") if condition.operator == "in" else "not"
+        return f"{sign} {shown}".strip()
+    if condition.operator == "interval":
+        return f"{short(condition.low)} < … ≤ {short(condition.high)}"
+    return f"{'≤' if condition.operator == '<=' else '>'} {short(condition.threshold)}"
+
+
+def short(value: Scalar | None) -> str:
+    """A value in few digits."""
+    return f"{value:.6g}" if isinstance(value, float) else scalar_text(value)
+
+
+def count_of_rows(weight: float, what: str = "row") -> str:
+    """A weight as a number of rows."""
+    return f"{_count(weight)} {what}{'' if weight == 1 else 's'}"
+
+
+def _count(weight: float) -> str:
+    return f"{weight:,.0f}" if weight == round(weight) else f"{weight:,.4g}" if weight < 1000 else f"{weight:,.1f}"
+
+
+def percent(share: float) -> str:
+    """Whole per cents; never 100 or 0 for something that is not all or nothing."""
+    if 0 < share < 0.01:
+        return "<1%"
+    return ">99%" if 0.99 < share < 1 else f"{share * 100:.0f}%"
