@@ -37,6 +37,7 @@ from service.settings import Settings
 from service.store import changes
 from service.store.blobs import Blobs
 from service.store.session import Store
+from service.web.authentication import Authentication
 from service.web.gate import Gate, InFlight
 from service.web.observing import Observer
 from service.web.openapi import install_document
@@ -86,7 +87,8 @@ def create_app(settings: Settings) -> ASGIApp:
         app.include_router(module.router)
     minimal = settings.error_detail == "minimal"
     gate = Gate(app, settings.limits, services.in_flight)
-    return Front(Observer(gate, minimal=minimal, observe=services.metrics.observe), services)
+    authentication = Authentication(gate, services.keyring)
+    return Front(Observer(authentication, minimal=minimal, observe=services.metrics.observe), services)
 
 
 def make_services(settings: Settings) -> Services:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
-from fastapi import Depends, Query
+from fastapi import Depends, Query, Security
+from fastapi.security import SecurityScopes
 from starlette.requests import Request
 
 from service.metrics import Metrics
@@ -33,30 +33,24 @@ class Services:
     ingester: Ingester
 
 
-def _services(request: Request) -> Services:
+async def get_services(request: Request) -> Services:
+    """The parts of the running service."""
     services: Services = request.app.state.services
     return services
 
 
-async def get_services(request: Request) -> Services:
-    """The parts of the running service."""
-    return _services(request)
-
-
-def needs(*scopes: str) -> Callable[[Request], Coroutine[Any, Any, Principal]]:
-    """A dependency that yields who asks, if the key has one of the scopes; none named: any valid key."""
-
-    async def check(request: Request) -> Principal:
-        return _services(request).keyring.authorise(request.scope["headers"], *scopes)
-
-    return check
+async def who_asks(request: Request, needed: SecurityScopes) -> Principal:
+    """Who asks, if the key has one of the scopes; none named: any valid key."""
+    principal: Principal = request.state.principal
+    principal.require(*needed.scopes)
+    return principal
 
 
 ServicesHere = Annotated[Services, Depends(get_services)]
-Reader = Annotated[Principal, Depends(needs("predict", "train"))]
-Predictor = Annotated[Principal, Depends(needs("predict"))]
-Trainer = Annotated[Principal, Depends(needs("train"))]
-Admin = Annotated[Principal, Depends(needs("admin"))]
+Reader = Annotated[Principal, Security(who_asks, scopes=["predict", "train"])]
+Predictor = Annotated[Principal, Security(who_asks, scopes=["predict"])]
+Trainer = Annotated[Principal, Security(who_asks, scopes=["train"])]
+Admin = Annotated[Principal, Security(who_asks, scopes=["admin"])]
 
 Cursor = Annotated[
     str | None, Query(max_length=200, description="`next_cursor` of the page before; absent for the first page")

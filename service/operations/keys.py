@@ -48,6 +48,12 @@ class Principal:
         """Whether one of the scopes is held; ``admin`` holds all."""
         return "admin" in self.scopes or not self.scopes.isdisjoint(scopes)
 
+    def require(self, *scopes: str) -> None:
+        """Raise :class:`Forbidden` unless one of the scopes is held; none named: nothing is required."""
+        if scopes and not self.may(*scopes):
+            held = ", ".join(sorted(self.scopes))
+            raise Forbidden(f"This needs a key with the scope {' or '.join(scopes)}; this key has {held}")
+
 
 #: Who asks a service that has no keys.
 _ANYBODY = Principal(DEFAULT_WORKSPACE, _EVERYTHING)
@@ -151,9 +157,7 @@ class Keyring:
             _refuse_foreign_page(headers)
             return _ANYBODY
         principal = self._verify(token)
-        if scopes and not principal.may(*scopes):
-            held = ", ".join(sorted(principal.scopes))
-            raise Forbidden(f"This needs a key with the scope {' or '.join(scopes)}; this key has {held}")
+        principal.require(*scopes)
         return principal
 
     def _verify(self, token: bytes | None) -> Principal:

@@ -7,9 +7,9 @@ from fastapi import Response
 from service.deps import Reader, ServicesHere
 from service.metrics import MEDIA_TYPE
 from service.web.openapi import content, errors
-from service.web.strict_routes import make_router
+from service.web.strict_routes import make_probe_router
 
-router = make_router(tags=["operations"])
+router = make_probe_router(tags=["operations"])
 
 
 @router.get(

@@ -8,9 +8,9 @@ from service.deps import ServicesHere
 from service.operations import health
 from service.schemas.health import Live, Ready
 from service.web.openapi import errors
-from service.web.strict_routes import make_router
+from service.web.strict_routes import make_probe_router
 
-router = make_router(tags=["operations"])
+router = make_probe_router(tags=["operations"])
 
 
 @router.get(

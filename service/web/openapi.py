@@ -37,8 +37,8 @@ register versions, predict, and get the exact reason with every answer.
 
 Every error is a problem document (RFC 9457) that names each bad row, column or parameter. JSON is strict
 both ways: no `NaN`, no key twice; a missing value is `null`. Query parameters are strict too: an unknown one,
-or one given twice, is refused. A model is addressed as `name` (its latest
-version), `name:3` or `name@alias`."""
+or one given twice, is refused (the health checks and the metrics take any). A model is addressed as `name`
+(its latest version), `name:3` or `name@alias`."""
 
 TAGS = [
     {"name": "datasets", "description": "Tables: uploaded, profiled, immutable."},

@@ -37,13 +37,19 @@ class StrictRoute(APIRoute):
     It lets the service's errors through FastAPI's body handling.
     """
 
+    #: Whether query parameters that are not declared are passed over.
+    any_query = False
+
     def get_route_handler(self) -> Handler:
         original = super().get_route_handler()
         body_type = None if self.body_field is None else self.body_field.field_info.annotation
-        in_query = query_names(self.dependant)
+        in_query = None if self.any_query else query_names(self.dependant)
+        scopes = [scope for used in self.dependant.dependencies for scope in used.own_oauth_scopes or ()]
 
         async def handle(request: Request) -> Response:
-            if request.scope["query_string"]:
+            if scopes:  # before the form of the request is looked at; FastAPI would ask last
+                request.state.principal.require(*scopes)
+            if in_query is not None and request.scope["query_string"]:
                 check_query(request.query_params, in_query)
             if body_type is not None:
                 _require_json(request)
@@ -66,6 +72,17 @@ def _require_json(request: Request) -> None:
             f"The body must be sent as application/json, not as {strict_json.quoted(media_type or 'nothing')}",
             [Fault("Content-Type not supported", parameter="Content-Type", allowed=["application/json"])],
         )
+
+
+class ProbeRoute(StrictRoute):
+    """A route that load balancers and scrapers call, which may add query parameters of their own."""
+
+    any_query = True
+
+
+def make_probe_router(**settings: Any) -> APIRouter:
+    """A router whose routes are strict but for unknown query parameters."""
+    return APIRouter(route_class=ProbeRoute, **settings)
 
 
 def make_router(**settings: Any) -> APIRouter:
