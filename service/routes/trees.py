@@ -68,7 +68,7 @@ def get_tree(
     "/{ref}/tree",
     summary="Draw the tree with a row's way lit",
     response_class=Response,
-    responses=errors(404, 409, 413, 422)
+    responses=errors(404, 409, 413, 415, 422)
     | {200: {"description": "The picture", "content": {"image/svg+xml": {"schema": {"type": "string"}}}}},
     operation_id="drawRow",
 )
