@@ -13,12 +13,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from learners.decisions import decide
 from learners.errors import NotFittedError, SchemaError, quoted
 from learners.explanation import Explanation
 from learners.matching import conform, conform_frame, is_frame
 from learners.params import Parameterised
 from learners.table import Column, Table
-from learners.types import Array, FloatArray
+from learners.types import Array, FloatArray, IntArray
 from learners.validation import (
     as_table,
     as_target,
@@ -219,21 +220,31 @@ class Classifier(Learner):
     Fitted attributes:
         classes_: the labels in class order, shape (K,), in their own type.
         target_: the target as a nominal, ordinal or boolean column.
+        utility_: what each decision (row) is worth for each true class (column), shape (K, K); or
+            ``None``, if the likeliest class is decided for.
     """
 
     _estimator_type = "classifier"
     classes_: Array
     target_: Column
+    utility_: FloatArray | None = None
 
     @abstractmethod
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities in the order of ``classes_``, shape (n, K); each row sums to 1."""
 
     def predict(self, X: Any) -> Array:
-        """The likeliest class of each row; of equally likely ones the first in ``classes_``."""
+        """The class decided for in each row: the likeliest, or that of the largest expected utility.
+
+        Of equally good ones it is the first in ``classes_``.
+        """
         shares = self.predict_proba(X)  # first, so that an unfitted learner says so
-        winners: Array = self.classes_[np.argmax(shares, axis=1)]
+        winners: Array = self.classes_[self.decide(shares)]
         return winners
+
+    def decide(self, probabilities: FloatArray) -> IntArray:
+        """Code of the class decided for in each row of class probabilities (n, K), as ``predict`` does; shape (n,)."""
+        return decide(probabilities, self.utility_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy."""

@@ -8,12 +8,14 @@ from typing import Any
 from learners.base import Learner, ModelState
 from learners.errors import ModelFormatError, ParameterError, quoted
 from learners.persist import dump
+from learners.rules.classifier import RuleSetClassifier
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.regressor import DecisionTreeRegressor
 
 LEARNERS: tuple[type[Learner], ...] = (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    RuleSetClassifier,
 )
 
 _BY_NAME = {learner.name: learner for learner in LEARNERS}
@@ -36,7 +38,8 @@ def describe(name: str) -> dict[str, Any]:
 
     Returns:
         ``name``, ``summary``, ``task``, ``capabilities``, ``explanations``, ``exports`` and
-        ``parameters``, a JSON Schema of an object: each property with type, default, range and meaning.
+        ``parameters``, a JSON Schema of an object: each property with type, default, range and meaning;
+        ``presets``, sets of parameters by name, of which ``parameters`` may name one under ``preset``.
     """
     learner = get(name)
     abilities = asdict(learner.capabilities)
@@ -48,6 +51,7 @@ def describe(name: str) -> dict[str, Any]:
         "exports": list(abilities.pop("exports")),
         "capabilities": abilities,
         "parameters": learner.parameter_schema(),
+        "presets": {name: preset.to_json() for name, preset in learner.presets.items()},
     }
 
 
@@ -60,9 +64,10 @@ def make(name: str, parameters: dict[str, Any] | None = None) -> Learner:
     """An unfitted learner of that name with these parameters, all checked.
 
     Raises:
-        ParameterError: the learner or a parameter is unknown, or a value is not allowed.
+        ParameterError: the learner or a parameter is unknown, a value is not allowed, or two have no sense together.
     """
     made: Learner = get(name).from_params(parameters or {})
+    made.check_together()
     return made
 
 

@@ -1,112 +1,43 @@
 """Parameters declared as data: one declaration gives type, default, range, meaning and JSON Schema.
 
 A learner is a keyword-only dataclass made by :func:`learner`, its fields made by :func:`integer`,
-:func:`real`, :func:`flag`, :func:`choice` and :func:`mapping`. The constructor only stores;
-:func:`check` is called by ``fit``.
+:func:`real`, :func:`flag`, :func:`choice`, :func:`mapping` and :func:`matrix`. The constructor only
+stores; :meth:`Parameterised.check_params` and :meth:`Parameterised.check_together` are called by ``fit``.
+
+A learner may have presets: sets of parameters under a name. Where parameters are read from outside
+(:meth:`Parameterised.from_params`) the key ``preset`` takes one, and what is given beside it overrides it.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
-import numpy as np
-
 from learners.errors import ParameterError, quoted
+from learners.parameter import Parameter, Preset
+
+__all__ = [
+    "PRESET",
+    "OnlyWith",
+    "Parameter",
+    "Parameterised",
+    "Preset",
+    "choice",
+    "flag",
+    "integer",
+    "learner",
+    "mapping",
+    "matrix",
+    "real",
+]
 
 _KEY = "rulewood.parameter"
+#: The key among given parameters that names a preset.
+PRESET = "preset"
 
-
-@dataclass(frozen=True)
-class Parameter:
-    """What one parameter may be.
-
-    Attributes:
-        type: ``integer``, ``number``, ``boolean``, ``string`` or ``object`` (JSON Schema's words).
-        default: used where the caller gives none.
-        meaning: one sentence for people.
-        minimum, maximum: inclusive bounds unless ``exclusive_minimum`` says otherwise.
-        choices: the allowed texts of a ``string`` parameter.
-        optional: whether ``None`` is allowed; ``none_means`` says what it stands for.
-        name: filled in from the field.
-    """
-
-    type: str
-    default: Any
-    meaning: str
-    minimum: float | None = None
-    maximum: float | None = None
-    exclusive_minimum: bool = False
-    choices: tuple[str, ...] = ()
-    optional: bool = False
-    none_means: str = ""
-    name: str = ""
-
-    def allowed(self) -> str:
-        """The allowed values in words, for messages."""
-        words = {
-            "integer": "a whole number",
-            "number": "a finite number",
-            "boolean": "true or false",
-            "string": "one of " + ", ".join(self.choices),
-            "object": "an object of finite numbers >= 0",
-        }[self.type]
-        if self.type in ("integer", "number"):
-            sign = ">" if self.exclusive_minimum else ">="
-            bounds = [f"{sign} {self.minimum:g}"] if self.minimum is not None else []
-            bounds += [f"<= {self.maximum:g}"] if self.maximum is not None else []
-            words += "".join(" " + bound for bound in bounds[:1]) + "".join(f" and {bound}" for bound in bounds[1:])
-        return words + (f", or null ({self.none_means})" if self.optional else "")
-
-    def check(self, value: Any) -> None:
-        """Raise :class:`ParameterError` unless the value is allowed."""
-        if value is None and self.optional:
-            return
-        if not self._fits(value):
-            raise ParameterError(
-                f"parameter {self.name} must be {self.allowed()}; it is {quoted(value)}", field=self.name
-            )
-
-    def _fits(self, value: Any) -> bool:
-        if self.type == "boolean":
-            return isinstance(value, bool | np.bool_)
-        if self.type == "string":
-            return isinstance(value, str) and value in self.choices
-        if self.type == "object":
-            return isinstance(value, Mapping) and all(_is_number(item) and item >= 0 for item in value.values())
-        if not _is_number(value) or (self.type == "integer" and value != math.floor(value)):
-            return False
-        if self.minimum is not None and (value <= self.minimum if self.exclusive_minimum else value < self.minimum):
-            return False
-        return self.maximum is None or value <= self.maximum
-
-    def json_schema(self) -> dict[str, Any]:
-        """JSON Schema 2020-12 of the parameter."""
-        schema: dict[str, Any] = {"type": [self.type, "null"] if self.optional else self.type}
-        schema["default"] = self.default
-        meaning = self.meaning + (f" null: {self.none_means}." if self.none_means else "")
-        schema["description"] = meaning
-        if self.choices:
-            schema["enum"] = [*self.choices, *([None] if self.optional else [])]
-        if self.minimum is not None:
-            schema["exclusiveMinimum" if self.exclusive_minimum else "minimum"] = self.minimum
-        if self.maximum is not None:
-            schema["maximum"] = self.maximum
-        if self.type == "object":
-            schema["additionalProperties"] = {"type": "number", "minimum": 0}
-        return schema
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer beyond every double
-        return False
+#: What other parameters must be, by name, for a parameter to differ from its default.
+OnlyWith = Mapping[str, tuple[str, ...]]
 
 
 def integer(
@@ -116,11 +47,11 @@ def integer(
     minimum: int | None = None,
     maximum: int | None = None,
     none_means: str = "",
+    only_with: OnlyWith | None = None,
 ) -> Any:
     """A whole-number parameter; ``none_means`` makes ``None`` legal and says what it stands for."""
-    return _field(
-        Parameter("integer", default, meaning, minimum, maximum, optional=bool(none_means), none_means=none_means)
-    )
+    parameter = Parameter("integer", default, meaning, minimum, maximum, none_means=none_means)
+    return _field(parameter, only_with)
 
 
 def real(
@@ -131,47 +62,51 @@ def real(
     maximum: float | None = None,
     exclusive_minimum: bool = False,
     none_means: str = "",
+    only_with: OnlyWith | None = None,
 ) -> Any:
     """A finite-number parameter."""
-    return _field(
-        Parameter(
-            "number",
-            default,
-            meaning,
-            minimum,
-            maximum,
-            exclusive_minimum,
-            optional=bool(none_means),
-            none_means=none_means,
-        )
-    )
+    parameter = Parameter("number", default, meaning, minimum, maximum, exclusive_minimum, none_means=none_means)
+    return _field(parameter, only_with)
 
 
-def flag(default: bool, meaning: str) -> Any:
+def flag(default: bool, meaning: str, *, only_with: OnlyWith | None = None) -> Any:
     """A true-or-false parameter."""
-    return _field(Parameter("boolean", default, meaning))
+    return _field(Parameter("boolean", default, meaning), only_with)
 
 
-def choice(default: str | None, choices: tuple[str, ...], meaning: str, *, none_means: str = "") -> Any:
+def choice(
+    default: str | None,
+    choices: tuple[str, ...],
+    meaning: str,
+    *,
+    none_means: str = "",
+    only_with: OnlyWith | None = None,
+) -> Any:
     """A parameter that names one of several ways."""
-    return _field(
-        Parameter("string", default, meaning, choices=choices, optional=bool(none_means), none_means=none_means)
-    )
+    return _field(Parameter("string", default, meaning, choices=choices, none_means=none_means), only_with)
 
 
 def mapping(meaning: str, *, none_means: str) -> Any:
     """A parameter that gives a weight >= 0 to each of several names; ``None`` by default."""
-    return _field(Parameter("object", None, meaning, optional=True, none_means=none_means))
+    return _field(Parameter("object", None, meaning, none_means=none_means))
 
 
-def _field(parameter: Parameter) -> Any:
-    return dataclasses.field(default=parameter.default, metadata={_KEY: parameter})
+def matrix(meaning: str, *, none_means: str) -> Any:
+    """A parameter that gives a number to each of several pairs of names, a mapping of mappings; ``None`` by default."""
+    return _field(Parameter("object", None, meaning, nested=True, none_means=none_means))
+
+
+def _field(parameter: Parameter, only_with: OnlyWith | None = None) -> Any:
+    declared = dataclasses.replace(
+        parameter, optional=bool(parameter.none_means), only_with=tuple((only_with or {}).items())
+    )
+    return dataclasses.field(default=declared.default, metadata={_KEY: declared})
 
 
 Declared = TypeVar("Declared")
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(integer, real, flag, choice, mapping))
+@dataclass_transform(kw_only_default=True, field_specifiers=(integer, real, flag, choice, mapping, matrix))
 def learner(cls: type[Declared]) -> type[Declared]:
     """Class decorator: a keyword-only constructor from the declared parameters."""
     return dataclasses.dataclass(kw_only=True, eq=False, repr=False)(cls)
@@ -181,6 +116,8 @@ class Parameterised:
     """Describing, reading, setting and checking of declared parameters."""
 
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+    #: Sets of parameters by name.
+    presets: ClassVar[Mapping[str, Preset]] = {}
 
     @classmethod
     def parameters(cls) -> tuple[Parameter, ...]:
@@ -193,12 +130,12 @@ class Parameterised:
 
     @classmethod
     def parameter_schema(cls) -> dict[str, Any]:
-        """JSON Schema of an object holding any of the parameters."""
-        return {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": {parameter.name: parameter.json_schema() for parameter in cls.parameters()},
-        }
+        """JSON Schema of an object holding any of the parameters, and a preset's name where there are presets."""
+        properties = {parameter.name: parameter.json_schema() for parameter in cls.parameters()}
+        if cls.presets:
+            meaning = "A set of parameters by its name; those given beside it override it."
+            properties = {PRESET: {"type": "string", "enum": list(cls.presets), "description": meaning}} | properties
+        return {"type": "object", "additionalProperties": False, "properties": properties}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters as given; ``deep`` is for scikit-learn's contract and changes nothing."""
@@ -221,6 +158,28 @@ class Parameterised:
         for parameter in self.parameters():
             parameter.check(getattr(self, parameter.name))
 
+    def check_together(self) -> None:
+        """Raise :class:`ParameterError`, naming both, for the first parameter that has no sense beside another."""
+        values = self.get_params()
+        for parameter in self.parameters():
+            parameter.check_beside(values)
+
+    @classmethod
+    def with_preset(cls, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The same parameters with those of the preset that they name written out.
+
+        Raises:
+            ParameterError: there is no such preset.
+        """
+        given = dict(params)
+        if not cls.presets or PRESET not in given:
+            return given
+        name = given.pop(PRESET)
+        if not isinstance(name, str) or name not in cls.presets:
+            allowed = ", ".join(cls.presets)
+            raise ParameterError(f"parameter {PRESET} must be one of {allowed}; it is {quoted(name)}", field=PRESET)
+        return {**cls.presets[name].parameters, **given}
+
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Any:
         """An unfitted learner with these parameters, every name and value checked; 3.0 for an integer is 3.
@@ -228,7 +187,7 @@ class Parameterised:
         Raises:
             ParameterError: a name is unknown or a value not allowed.
         """
-        made = cls().set_params(**params)
+        made = cls().set_params(**cls.with_preset(params))
         made.check_params()
         for parameter in cls.parameters():
             value = getattr(made, parameter.name)

@@ -42,14 +42,15 @@ def answers_are_finite(make: MakeLearner) -> None:
 
 
 def probabilities_agree_with_predict(make: MakeLearner) -> None:
-    """Each row sums to 1 over all classes, and ``predict`` is the first of the likeliest."""
+    """Each row sums to 1 over all classes, and ``predict`` is what they decide for."""
     sample = samples.mixed(type(make()).capabilities)
     model = _classifier(make, sample.table, sample.target)
     shares = model.predict_proba(sample.table)
     require(shares.shape == (sample.table.n_rows, len(model.classes_)), f"probabilities have shape {shares.shape}")
     require(((shares >= 0) & (shares <= 1)).all(), "a probability is outside 0 to 1")
     require((np.abs(shares.sum(axis=1) - 1) <= 1e-9).all(), "probabilities do not sum to 1")
-    require_same(model.predict(sample.table), model.classes_[shares.argmax(axis=1)], "predict against probabilities")
+    decided = shares.argmax(axis=1) if model.utility_ is None else model.decide(shares)
+    require_same(model.predict(sample.table), model.classes_[decided], "predict against probabilities")
 
 
 def labels_come_back_as_given(make: MakeLearner) -> None:

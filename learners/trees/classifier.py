@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -9,25 +10,29 @@ import numpy as np
 
 from learners.base import Capabilities, Classifier, ModelState, Progress, check_training, check_weights, no_progress
 from learners.class_weights import class_factors, weigh
-from learners.params import choice, flag, learner, mapping, real
-from learners.table import Column, Series, Table
+from learners.decisions import plain_utility, utility_matrix
+from learners.params import Preset, choice, flag, learner, mapping, matrix, real
+from learners.table import Column
 from learners.trees.criteria import CRITERIA
-from learners.trees.estimator import TreeEstimator
+from learners.trees.leaves import with_estimate
 from learners.trees.nodes import Nodes
-from learners.trees.pruning.cost_complexity import prune_cost_complexity
+from learners.trees.presets import CLASSIFIER_PRESETS
+from learners.trees.pruned import PrunedTreeEstimator
+from learners.trees.pruning.chi_square import prune_chi_square
 from learners.trees.pruning.error_based import collapse, prune_error_based
+from learners.trees.pruning.minimum_length import prune_minimum_length
 from learners.trees.pruning.raising import prune_with_raising
 from learners.trees.setup import by_column
+from learners.trees.training import Training
 from learners.types import FloatArray
 
 
 @learner
-class DecisionTreeClassifier(TreeEstimator, Classifier):
+class DecisionTreeClassifier(PrunedTreeEstimator, Classifier):
     """A tree of tests on single columns, whose leaves hold class distributions.
 
-    The defaults are those of CART grown to the end: Gini, two-way splits, no pruning. C4.5 is
-    ``criterion="gain-ratio", nominal="multiway", min_leaf=2, threshold="data",
-    threshold_penalty=True, threshold_minimum="c4.5", pruning="error-based", subtree_raising=True``.
+    The defaults are those of CART grown to the end: Gini, two-way splits, no pruning. The methods
+    that have names, C4.5 among them, are in :mod:`learners.trees.presets`.
 
     Of equally good tests the one on the first column wins, then the lowest threshold; gains count
     as equal within 1e-12 of the node's impurity. So no seed is needed and row order does not matter.
@@ -44,6 +49,8 @@ class DecisionTreeClassifier(TreeEstimator, Classifier):
         column_order_matters=True,  # of equally good tests the first column's is made
     )
 
+    presets: ClassVar[Mapping[str, Preset]] = CLASSIFIER_PRESETS
+
     criterion: str = choice(
         "gini",
         ("gini", "entropy", "gain-ratio"),
@@ -51,7 +58,9 @@ class DecisionTreeClassifier(TreeEstimator, Classifier):
         "of at least average gain (C4.5).",
     )
     threshold_penalty: bool = flag(
-        False, "Lower the gain of a numeric test by log2(number of thresholds) / rows (C4.5 Release 8)."
+        False,
+        "Lower the gain of a numeric test by log2(number of thresholds) / rows (C4.5 Release 8).",
+        only_with={"criterion": ("entropy", "gain-ratio")},
     )
     threshold_minimum: str = choice(
         "min-leaf",
@@ -61,31 +70,64 @@ class DecisionTreeClassifier(TreeEstimator, Classifier):
     )
     pruning: str = choice(
         "none",
-        ("none", "collapse", "error-based", "cost-complexity"),
+        ("none", "collapse", "error-based", "chi-square", "minimum-length", "reduced-error", "cost-complexity"),
         "How the grown tree is pruned: not, only of subtrees that make no fewer training errors than a leaf, "
-        "by C4.5's pessimistic error estimate (which does that first), or by CART's cost per leaf.",
+        "by C4.5's pessimistic error estimate (which does that first), of tests that are not significant, by the "
+        "length of tree and exceptions in bits (MDL), by errors on rows kept back from growing, or by CART's cost per "
+        "leaf.",
     )
     confidence: float = real(
         0.25,
-        "Error-based pruning: confidence of the error estimate; smaller values prune more.",
+        "Confidence of the error estimate; smaller values prune more.",
         minimum=0,
         maximum=0.5,
         exclusive_minimum=True,
+        only_with={"pruning": ("error-based",)},
     )
     subtree_raising: bool = flag(
-        False, "Error-based pruning: a node may also be replaced by its heaviest branch (C4.5)."
+        False,
+        "A node may also be replaced by its heaviest branch (C4.5).",
+        only_with={"pruning": ("error-based",)},
     )
-    alpha: float = real(
-        0.0, "Cost-complexity pruning: least decrease of impurity per leaf, as a share of all weight.", minimum=0
+    significance: float = real(
+        0.05,
+        "A test is pruned where chance alone would make its branches differ so much in class with at least this "
+        "probability; smaller values prune more.",
+        minimum=0,
+        maximum=1,
+        exclusive_minimum=True,
+        only_with={"pruning": ("chi-square",)},
+    )
+    leaf_estimate: str = choice(
+        "raw",
+        ("raw", "laplace", "m-estimate"),
+        "Class probabilities of a leaf: the shares of its rows, or with one row more of each class (Laplace), or with "
+        "m rows more that have the shares of all training rows.",
+    )
+    m: float = real(
+        2.0,
+        "How many rows the m-estimate adds.",
+        minimum=0,
+        maximum=1e15,
+        exclusive_minimum=True,
+        only_with={"leaf_estimate": ("m-estimate",)},
     )
     class_weight: dict[str, float] | None = mapping(
         "Factor on the weight of the rows of a class, by label; labels that are not named have 1.",
         none_means="every class counts as its rows do",
     )
 
+    utility: dict[str, dict[str, float]] | None = matrix(
+        "What it is worth to decide for a class, by its label, if the true class is another or the same, by its label; "
+        "pairs that are not named have 0, costs are negative. The class of largest expected utility is predicted; "
+        "probabilities do not change.",
+        none_means="the likeliest class is predicted",
+    )
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
         """Grow and prune a tree; see :meth:`learners.base.Learner.fit`."""
         self.check_params()
+        self.check_together()
         table, target = check_training(X, y, classification=True)
         weights = check_weights(sample_weight, table.n_rows)
         if self.class_weight is not None:
@@ -95,42 +137,60 @@ class DecisionTreeClassifier(TreeEstimator, Classifier):
             threshold_penalty=bool(self.threshold_penalty),
             threshold_minimum=self.threshold_minimum,
         )
+        utility = utility_matrix(self.utility, target.column)
         codes = np.ascontiguousarray(target.cells)
-        nodes = self._grown(table, codes, len(target.column.levels), weights, options, progress)
-        nodes = self._pruned(nodes, table, target, weights)
+        training = Training(table, codes, len(target.column.levels), weights, options, utility)
+        nodes, _ = self._grown_and_pruned(training, self._finished, progress)
+        nodes = self._finished(self._pruned(nodes, training))
         self._remember(X, table, target.column, nodes)
         self.classes_ = _labels_array(target.column)
+        self.utility_ = utility
         progress(1.0, f"{nodes.n_leaves} leaves")
         return self
 
-    def _pruned(self, nodes: Nodes, table: Table, target: Series, weights: FloatArray) -> Nodes:
-        if self.pruning == "cost-complexity":
-            return prune_cost_complexity(nodes, alpha=float(self.alpha))
-        if self.pruning == "none":
+    def _pruned(self, nodes: Nodes, training: Training) -> Nodes:
+        """The tree after those prunings that need no more than its own numbers, or the rows once again."""
+        columns = training.table.columns
+        if self.pruning == "chi-square":
+            return prune_chi_square(nodes, significance=float(self.significance))
+        if self.pruning == "minimum-length":
+            return prune_minimum_length(nodes, columns)
+        if self.pruning == "collapse":
+            return collapse(nodes)
+        if self.pruning != "error-based":
             return nodes
         nodes = collapse(nodes)
-        if self.pruning == "collapse":
-            return nodes
         if not self.subtree_raising:
             return prune_error_based(nodes, confidence=float(self.confidence))
         return prune_with_raising(
             nodes,
-            table.columns,
-            by_column(table.values),
-            target.cells.astype(np.int64),
-            weights,
+            columns,
+            by_column(training.table.values),
+            training.target.astype(np.int64),
+            training.weights,
             criterion=CRITERIA[self.criterion],
             confidence=float(self.confidence),
         )
+
+    def _finished(self, nodes: Nodes) -> Nodes:
+        return with_estimate(nodes, self.leaf_estimate, float(self.m))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class shares of the leaf, or the mean over the leaves that a divided row reaches; shape (n, K)."""
         return self._answers(X)
 
+    def _plain(self, name: str, value: Any) -> Any:
+        if value is not None and name == "utility":
+            return plain_utility(value, self.target_)
+        if value is not None and name == "class_weight":
+            return {self.target_.level_text(label): float(factor) for label, factor in value.items()}
+        return super()._plain(name, value)
+
     @classmethod
     def from_state(cls, state: ModelState) -> Self:
         made: Self = super().from_state(state)
         made.classes_ = _labels_array(made.target_)
+        made.utility_ = utility_matrix(made.utility, made.target_)
         return made
 
 

@@ -6,14 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from learners.base import Learner, ModelState, Progress
+from learners.base import Learner, ModelState
 from learners.errors import ModelFormatError
 from learners.explanation import Explanation
 from learners.params import choice, integer, learner, real
 from learners.table import Column, Table
-from learners.trees.build import grow_tree
 from learners.trees.nodes import Nodes
 from learners.trees.paths import explain_row
+from learners.trees.pruning.alpha_choice import PruningPath
 from learners.trees.setup import GrowthOptions, by_column
 from learners.trees.traverse import PackedTree, pack
 from learners.types import FloatArray, IntArray, Scalar
@@ -26,8 +26,11 @@ class FittedTree(Learner):
         tree_: the :class:`~learners.trees.nodes.Nodes`.
         packed_tree_: the same laid out for walking.
         target_: the target's column.
+        pruning_path_: the sequence of trees of cost-complexity pruning with their cross-validated
+            errors, or ``None`` after another pruning.
     """
 
+    pruning_path_: PruningPath | None = None
     tree_: Nodes
     packed_tree_: PackedTree
     target_: Column
@@ -85,17 +88,6 @@ class TreeEstimator(FittedTree):
             threads=int(self.threads),
         )
 
-    def _grown(
-        self,
-        table: Table,
-        target: FloatArray,
-        n_classes: int,
-        weights: FloatArray,
-        options: GrowthOptions,
-        progress: Progress,
-    ) -> Nodes:
-        return grow_tree(table, target, n_classes, weights, options, progress)
-
     def _remember(self, X: Any, table: Table, target: Column, nodes: Nodes) -> None:
         self._remember_columns(X, table)
         self.target_ = target
@@ -149,12 +141,16 @@ class TreeEstimator(FittedTree):
         self.check_fitted()
         header = {
             "learner": self.name,
-            "parameters": {name: _plain(value) for name, value in self.get_params().items()},
+            "parameters": {name: self._plain(name, value) for name, value in self.get_params().items()},
             "columns": [column.to_json() for column in self.columns_],
             "named": hasattr(self, "feature_names_in_"),
             "target": self.target_.to_json(),
         }
         return ModelState(header, self.tree_.to_arrays())
+
+    def _plain(self, name: str, value: Any) -> Any:
+        """A parameter's value as JSON has it."""
+        return value.item() if isinstance(value, np.generic) else value
 
     @classmethod
     def from_state(cls, state: ModelState) -> Self:
@@ -169,12 +165,3 @@ class TreeEstimator(FittedTree):
         made.target_ = Column.from_json(header["target"])
         made._set_tree(Nodes.from_arrays(state.arrays))
         return made
-
-
-def _plain(value: Any) -> Any:
-    """A parameter's value as JSON has it."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, dict):
-        return {str(name): float(weight) for name, weight in value.items()}
-    return value

@@ -49,7 +49,8 @@ class Nodes:
         level_codes, level_branch: int32 (L,).
         rows: int64 (N,), training rows of positive weight that reached the node, fractions counted whole.
         weight: float64 (N,), their total weight.
-        value: float64 (N, K), class weights; or mean and variance.
+        value: float64 (N, K), class weights, of a fitted tree with the pseudo-counts of its leaf estimate
+            (see :mod:`learners.trees.leaves`); or mean (or median) and variance.
         impurity: float64 (N,), of the node under the criterion; gain: float64 (N,), of its test.
     """
 
@@ -80,6 +81,11 @@ class Nodes:
     @property
     def n_leaves(self) -> int:
         return int(np.count_nonzero(self.test == LEAF))
+
+    def shares(self) -> FloatArray:
+        """Class shares of each node, float64 (N, K): what every reader of a classification tree shows."""
+        shares: FloatArray = self.value / self.value.sum(axis=1, keepdims=True)
+        return shares
 
     def children(self, node: int) -> range:
         first = int(self.first_child[node])

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from learners.base import Capabilities, Progress, Regressor, check_training, check_weights, no_progress
 from learners.errors import DataError
-from learners.params import choice, learner, real
-from learners.trees.estimator import TreeEstimator
-from learners.trees.pruning.cost_complexity import prune_cost_complexity
+from learners.params import Preset, choice, learner
+from learners.trees.leaves import with_medians
+from learners.trees.presets import REGRESSOR_PRESETS
+from learners.trees.pruned import PrunedTreeEstimator
+from learners.trees.setup import by_column
+from learners.trees.training import Training
 from learners.types import FloatArray
 
 #: Beyond this the square of a number is no double.
@@ -18,8 +22,8 @@ _LARGEST_TARGET = 1e140  # its square times the largest sum of weights is finite
 
 
 @learner
-class DecisionTreeRegressor(TreeEstimator, Regressor):
-    """A tree of tests on single columns, whose leaves hold means: least squares, grown to the end by default.
+class DecisionTreeRegressor(PrunedTreeEstimator, Regressor):
+    """A tree of tests on single columns by least squares, whose leaves hold means or medians; by default unpruned.
 
     Ties are decided as in :class:`~learners.trees.classifier.DecisionTreeClassifier`.
     """
@@ -35,16 +39,25 @@ class DecisionTreeRegressor(TreeEstimator, Regressor):
         column_order_matters=True,  # of equally good tests the first column's is made
     )
 
+    presets: ClassVar[Mapping[str, Preset]] = REGRESSOR_PRESETS
+
     pruning: str = choice(
-        "none", ("none", "cost-complexity"), "How the grown tree is pruned: not, or by CART's cost per leaf."
+        "none",
+        ("none", "reduced-error", "cost-complexity"),
+        "How the grown tree is pruned: not, by squared errors on rows kept back from growing, or by CART's cost per "
+        "leaf. Prunings judge means, whatever the leaf.",
     )
-    alpha: float = real(
-        0.0, "Cost-complexity pruning: least decrease of variance per leaf, as a share of all weight.", minimum=0
+    leaf: str = choice(
+        "mean",
+        ("mean", "median"),
+        "What a leaf answers: the weighted mean of its rows, or their weighted median (the middle of two where half of "
+        "the weight lies on either side).",
     )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
         """Grow and prune a tree; see :meth:`learners.base.Learner.fit`."""
         self.check_params()
+        self.check_together()
         table, target = check_training(X, y, classification=False)
         weights = check_weights(sample_weight, table.n_rows)
         numbers = np.ascontiguousarray(target.cells)
@@ -54,13 +67,15 @@ class DecisionTreeRegressor(TreeEstimator, Regressor):
                 f"{_LARGEST_TARGET:g} is allowed",
                 field=target.column.name,
             )
-        nodes = self._grown(table, numbers, 0, weights, self._options("variance"), progress)
-        if self.pruning == "cost-complexity":
-            nodes = prune_cost_complexity(nodes, alpha=float(self.alpha))
+        everything = Training(table, numbers, 0, weights, self._options("variance"))
+        nodes, training = self._grown_and_pruned(everything, lambda grown: grown, progress)
+        if self.leaf == "median":
+            entries = training.packed(nodes).placed(by_column(table.values), training.rows)
+            nodes = with_medians(nodes, *entries, numbers, weights)
         self._remember(X, table, target.column, nodes)
         progress(1.0, f"{nodes.n_leaves} leaves")
         return self
 
     def predict(self, X: Any) -> FloatArray:
-        """The mean of the leaf, or of the leaves that a divided row reaches; shape (n,)."""
+        """The mean or median of the leaf; of a divided row the mean over the leaves that it reaches; shape (n,)."""
         return self._answers(X)[:, 0]

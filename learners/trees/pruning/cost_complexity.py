@@ -24,14 +24,14 @@ from learners.types import BoolArray, FloatArray, Int8Array, Int32Array, IntArra
 TIE = 1e-12
 
 
-def cost_complexity_path(nodes: Nodes) -> tuple[FloatArray, FloatArray]:
-    """The alphas at which the best pruned tree changes, and its total leaf impurity from there on.
+def cost_complexity_path(nodes: Nodes) -> tuple[FloatArray, FloatArray, IntArray]:
+    """The alphas at which the best pruned tree changes, its total leaf impurity from there on, and its leaves.
 
     Returns:
-        Two arrays of one length; the first alpha is 0, the last leaves the root alone. Nodes with
+        Three arrays of one length; the first alpha is 0, the last leaves the root alone. Nodes with
         the same alpha are pruned in one step, as CART does.
     """
-    alpha, rise, happens = _alphas(nodes)
+    alpha, rise, fall, happens = _alphas(nodes)
     order = np.flatnonzero(happens)
     order = order[np.argsort(alpha[order], kind="stable")]
     total = float(_risks(nodes)[nodes.test == LEAF].sum())
@@ -39,7 +39,8 @@ def cost_complexity_path(nodes: Nodes) -> tuple[FloatArray, FloatArray]:
     impurities = total + np.concatenate(([0.0], np.cumsum(rise[order])))
     last_of_step = np.append(np.diff(alphas) > TIE * alphas[-1], True)
     first_of_step = np.insert(last_of_step[:-1], 0, True)
-    return alphas[first_of_step], impurities[last_of_step]
+    leaves = nodes.n_leaves - np.concatenate(([0], np.cumsum(fall[order])))
+    return alphas[first_of_step], impurities[last_of_step], leaves[last_of_step]
 
 
 def prune_cost_complexity(nodes: Nodes, *, alpha: float) -> Nodes:
@@ -54,10 +55,15 @@ def prune_cost_complexity(nodes: Nodes, *, alpha: float) -> Nodes:
     """
     if not alpha >= 0:
         raise ParameterError(f"alpha must be >= 0; it is {alpha}", field="alpha")
-    alphas, _, _ = _alphas(nodes)
-    finite = alphas[np.isfinite(alphas)]
-    slack = TIE * float(finite.max(initial=0.0))
+    alphas, slack = node_alphas(nodes)
     return cut(nodes, alphas <= alpha + slack)
+
+
+def node_alphas(nodes: Nodes) -> tuple[FloatArray, float]:
+    """The price of a leaf from which each node is one, infinite for leaves, and how far prices may round."""
+    alphas, _, _, _ = _alphas(nodes)
+    finite = alphas[np.isfinite(alphas)]
+    return alphas, TIE * float(finite.max(initial=0.0))
 
 
 def _risks(nodes: Nodes) -> FloatArray:
@@ -66,15 +72,15 @@ def _risks(nodes: Nodes) -> FloatArray:
     return risks
 
 
-def _alphas(nodes: Nodes) -> tuple[FloatArray, FloatArray, BoolArray]:
+def _alphas(nodes: Nodes) -> tuple[FloatArray, FloatArray, IntArray, BoolArray]:
     return _pruning_steps(nodes.test, nodes.parent, nodes.n_children, _risks(nodes))
 
 
 @kernel
 def _pruning_steps(
     test: Int8Array, parent: Int32Array, n_children: Int32Array, risk: FloatArray
-) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """Each inner node's alpha, the rise of impurity when it is pruned there, and whether it still stands then.
+) -> tuple[FloatArray, FloatArray, IntArray, BoolArray]:
+    """Each inner node's alpha, the rise of impurity and fall of leaves then, and whether it still stands.
 
     Children before parents. ``heap[node]`` is the top of the heap of the steps below the node;
     ``pruned_risk`` and ``pruned_leaves`` describe the subtree after all these steps.
@@ -106,7 +112,7 @@ def _pruning_steps(
         if parent[node] >= 0:
             pruned_risk[parent[node]] += risk[node]
             heap[parent[node]] = _merged(heap[parent[node]], heap[node], alpha, links, rank, path)
-    return alpha, rise, happens
+    return alpha, rise, fall, happens
 
 
 @inner_kernel

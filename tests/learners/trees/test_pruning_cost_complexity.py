@@ -33,7 +33,7 @@ def test_path_equals_the_peers(case):
     model, X, y = list(peers())[case]
     model.fit(X, y)
     nodes, _ = nodes_of_peer(model.tree_, classification=hasattr(model, "classes_"))
-    alphas, impurities = cost_complexity_path(nodes)
+    alphas, impurities, n_leaves = cost_complexity_path(nodes)
     peer = model.cost_complexity_pruning_path(X, y)
     expected_alphas, expected_impurities = merged(peer.ccp_alphas, peer.impurities)
     np.testing.assert_allclose(alphas, expected_alphas, rtol=1e-9, atol=1e-13 * expected_alphas[-1])
@@ -46,7 +46,7 @@ def test_pruned_tree_equals_the_peers(case):
     model.fit(X, y)
     classification = hasattr(model, "classes_")
     nodes, _ = nodes_of_peer(model.tree_, classification=classification)
-    alphas, _ = cost_complexity_path(nodes)
+    alphas, _, _ = cost_complexity_path(nodes)
     for alpha in (alphas[1:] + alphas[:-1]) / 2:
         pruned = prune_cost_complexity(nodes, alpha=alpha)
         peer = type(model)(**{**model.get_params(), "ccp_alpha": alpha}).fit(X, y)
@@ -59,14 +59,14 @@ def test_each_step_of_the_path_is_the_cost_of_the_pruned_tree():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(500, 4))
     nodes, _ = nodes_of_peer(DecisionTreeClassifier(random_state=1).fit(X, rng.integers(0, 3, 500)).tree_)
-    alphas, impurities = cost_complexity_path(nodes)
+    alphas, impurities, n_leaves = cost_complexity_path(nodes)
     leaves = []
     for alpha, impurity in zip(alphas, impurities, strict=True):
         pruned = prune_cost_complexity(nodes, alpha=alpha)
         at_leaves = pruned.leaves()
         assert (pruned.impurity * pruned.weight)[at_leaves].sum() / pruned.weight[0] == pytest.approx(impurity)
         leaves.append(len(at_leaves))
-    assert leaves == sorted(leaves, reverse=True)
+    assert leaves == n_leaves.tolist() == sorted(leaves, reverse=True)
     assert leaves[-1] == 1
 
 
@@ -82,15 +82,16 @@ def test_ends_of_the_scale():
 
 def test_single_leaf():
     root = prune_cost_complexity(chain(2, np.eye(2)), alpha=1.0)
-    alphas, impurities = cost_complexity_path(root)
+    alphas, impurities, n_leaves = cost_complexity_path(root)
     assert alphas.tolist() == [0.0]
     assert impurities.tolist() == [0.5]
+    assert n_leaves.tolist() == [1]
 
 
 def test_half_a_million_levels():
     rng = np.random.default_rng(0)
     nodes = chain(500_000, rng.dirichlet((1, 1, 1), 500_000))
-    alphas, impurities = cost_complexity_path(nodes)
+    alphas, impurities, n_leaves = cost_complexity_path(nodes)
     assert (np.diff(alphas) > 0).all()
     assert (np.diff(impurities) > 0).all()
     assert impurities[-1] == pytest.approx(nodes.impurity[0])

@@ -1,0 +1,148 @@
+"""What one parameter may be, as data: range, meaning, JSON Schema, and what it needs beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from learners.errors import ParameterError, quoted
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What one parameter may be.
+
+    Attributes:
+        type: ``integer``, ``number``, ``boolean``, ``string`` or ``object`` (JSON Schema's words).
+        default: used where the caller gives none.
+        meaning: one sentence for people.
+        minimum, maximum: inclusive bounds unless ``exclusive_minimum`` says otherwise.
+        choices: the allowed texts of a ``string`` parameter.
+        optional: whether ``None`` is allowed; ``none_means`` says what it stands for.
+        nested: whether an ``object`` holds objects of numbers of any sign, not numbers >= 0.
+        only_with: pairs of another choice's name and its values: with others this one stays at its default.
+        name: filled in from the field.
+    """
+
+    type: str
+    default: Any
+    meaning: str
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusive_minimum: bool = False
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+    none_means: str = ""
+    nested: bool = False
+    only_with: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    name: str = ""
+
+    def allowed(self) -> str:
+        """The allowed values in words, for messages."""
+        words = {
+            "integer": "a whole number",
+            "number": "a finite number",
+            "boolean": "true or false",
+            "string": "one of " + ", ".join(self.choices),
+            "object": "an object of objects of finite numbers" if self.nested else "an object of finite numbers >= 0",
+        }[self.type]
+        if self.type in ("integer", "number"):
+            sign = ">" if self.exclusive_minimum else ">="
+            bounds = [f"{sign} {self.minimum:g}"] if self.minimum is not None else []
+            bounds += [f"<= {self.maximum:g}"] if self.maximum is not None else []
+            words += "".join(" " + bound for bound in bounds[:1]) + "".join(f" and {bound}" for bound in bounds[1:])
+        return words + (f", or null ({self.none_means})" if self.optional else "")
+
+    def check(self, value: Any) -> None:
+        """Raise :class:`ParameterError` unless the value is allowed."""
+        if value is None and self.optional:
+            return
+        if not self._fits(value):
+            raise ParameterError(
+                f"parameter {self.name} must be {self.allowed()}; it is {quoted(value)}", field=self.name
+            )
+
+    def _fits(self, value: Any) -> bool:
+        if self.type == "boolean":
+            return isinstance(value, bool | np.bool_)
+        if self.type == "string":
+            return isinstance(value, str) and value in self.choices
+        if self.type == "object":
+            fits = _is_row if self.nested else _is_factor
+            return isinstance(value, Mapping) and all(fits(item) for item in value.values())
+        if not _is_number(value) or (self.type == "integer" and value != math.floor(value)):
+            return False
+        if self.minimum is not None and (value <= self.minimum if self.exclusive_minimum else value < self.minimum):
+            return False
+        return self.maximum is None or value <= self.maximum
+
+    def json_schema(self) -> dict[str, Any]:
+        """JSON Schema 2020-12 of the parameter."""
+        schema: dict[str, Any] = {"type": [self.type, "null"] if self.optional else self.type}
+        schema["default"] = self.default
+        meaning = self.meaning + (f" null: {self.none_means}." if self.none_means else "")
+        schema["description"] = meaning + "".join(f" Only with {needed}." for needed in self._needs())
+        if self.choices:
+            schema["enum"] = [*self.choices, *([None] if self.optional else [])]
+        if self.minimum is not None:
+            schema["exclusiveMinimum" if self.exclusive_minimum else "minimum"] = self.minimum
+        if self.maximum is not None:
+            schema["maximum"] = self.maximum
+        if self.type == "object":
+            factor = {"type": "number", "minimum": 0}
+            row = {"type": "object", "additionalProperties": {"type": "number"}}
+            schema["additionalProperties"] = row if self.nested else factor
+        return schema
+
+    def check_beside(self, values: Mapping[str, Any]) -> None:
+        """Raise :class:`ParameterError` if the value has no sense beside those of the other parameters."""
+        value = values[self.name]
+        if value == self.default:
+            return
+        for (other, fitting), needed in zip(self.only_with, self._needs(), strict=True):
+            if values[other] not in fitting:
+                raise ParameterError(
+                    f"parameter {self.name} = {quoted(value)} has no effect with {other} = {quoted(values[other])}; "
+                    f"it is only for {needed}",
+                    field=self.name,
+                )
+
+    def _needs(self) -> list[str]:
+        return [f"{name} = {' or '.join(values)}" for name, values in self.only_with]
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Parameters under a name that people know.
+
+    Attributes:
+        parameters: values of some parameters; the others have their defaults.
+        source: where these choices come from.
+    """
+
+    parameters: Mapping[str, Any]
+    source: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"parameters": dict(self.parameters), "source": self.source}
+
+
+def _is_factor(value: Any) -> bool:
+    return _is_number(value) and value >= 0
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, Mapping) and all(_is_number(item) for item in value.values())
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond every double
+        return False
