@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -81,6 +82,8 @@ def serve(
     ] = None,
 ) -> None:
     """Serve the API, with a training worker beside it."""
+    # Starting makes many objects and no garbage: the collector would walk over all of them again and again.
+    gc.disable()
     from service import logs
     from service.errors import ServiceError
     from service.serve import NoKeyError, NoPortError, prepare, run

@@ -12,17 +12,10 @@ import json
 import os
 import threading
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib.metadata import version
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
-
-from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
-from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
 
 #: Upper bounds of the latency histogram, in seconds.
 BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -98,9 +91,9 @@ class Metrics:
 
     def render(self) -> bytes:
         """The text that Prometheus reads."""
-        registry = CollectorRegistry()
-        registry.register(_Sum([self.snapshot(), *self._others()]))
-        return generate_latest(registry)
+        from service.exposition import expose  # with the first scrape: it brings servers that nothing here runs
+
+        return expose([self.snapshot(), *self._others()], BOUNDS)
 
     def _others(self) -> Iterator[dict[str, Any]]:
         for path in sorted(self._folder.glob("*.json")) if self._folder is not None and self._folder.is_dir() else ():
@@ -126,46 +119,3 @@ def _is_alive(process: int) -> bool:
     except PermissionError:
         return True
     return True
-
-
-class _Sum(Collector):
-    """The numbers of several processes as one."""
-
-    def __init__(self, snapshots: Iterable[Mapping[str, Any]]) -> None:
-        self.snapshots = list(snapshots)
-
-    def collect(self) -> Iterator[Metric]:
-        info = GaugeMetricFamily("rulewood_build_info", "The version of the service, as a label", labels=["version"])
-        info.add_metric([version("rulewood")], 1)
-        yield info
-        rows = sum(snapshot["rows"] for snapshot in self.snapshots)
-        yield CounterMetricFamily("rulewood_predicted_rows", "Rows that were answered or explained", value=rows)
-        yield from self._gauges()
-        yield from self._requests()
-
-    def _gauges(self) -> Iterator[Metric]:
-        for name in sorted({name for snapshot in self.snapshots for name in snapshot["gauges"]}):
-            total = sum(snapshot["gauges"].get(name, 0) for snapshot in self.snapshots)
-            yield GaugeMetricFamily(f"rulewood_{name}", _GAUGES[name], value=total)
-
-    def _requests(self) -> Iterator[Metric]:
-        counts = CounterMetricFamily("rulewood_requests", "Requests by route and status", labels=["route", "status"])
-        times = HistogramMetricFamily("rulewood_request_seconds", "Time from request to answer", labels=["route"])
-        for name in sorted({name for snapshot in self.snapshots for name in snapshot["routes"]}):
-            routes = [snapshot["routes"][name] for snapshot in self.snapshots if name in snapshot["routes"]]
-            for status in sorted({status for route in routes for status in route["statuses"]}):
-                counts.add_metric([name, status], sum(route["statuses"].get(status, 0) for route in routes))
-            buckets = list(accumulate(sum(column) for column in zip(*(r["buckets"] for r in routes), strict=True)))
-            bounds = [*(str(bound) for bound in BOUNDS), "+Inf"]
-            seconds = sum(route["seconds"] for route in routes)
-            times.add_metric([name], list(zip(bounds, buckets, strict=True)), sum_value=seconds)
-        yield counts
-        yield times
-
-
-#: What the gauges mean; the values are set before each rendering.
-_GAUGES = {
-    "models_in_memory": "Model versions in memory",
-    "model_bytes_in_memory": "Bytes of the model versions in memory",
-    "requests_in_flight": "Requests being answered",
-}

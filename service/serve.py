@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import signal
 import socket
 import sys
@@ -82,6 +83,7 @@ def run(settings: Settings) -> None:
         else:
             from uvicorn.supervisors import Multiprocess
 
+            gc.enable()  # the app does so too, where it runs
             Multiprocess(config, sockets=[listening]).run()
 
 

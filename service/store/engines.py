@@ -12,16 +12,19 @@ import sqlite3
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import URL, Connection, CursorResult, Engine, Float, Result, create_engine, event, inspect, make_url
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.orm import InstrumentedAttribute, Session
 from sqlalchemy.sql.functions import FunctionElement
 
 from service.store.checked import dump_json
 from service.store.tables import Base
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 #: Most connections of one process: a request thread holds one only while its query runs.
 POOL_SIZE = 5
@@ -139,8 +142,11 @@ def _postgresql_now(_element: Any, _compiler: Any, **_options: Any) -> str:
 
 
 def _insert(session: Session, table: type[Base], values: Mapping[str, Any]) -> postgresql.Insert | sqlite.Insert:
-    build = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
-    return build(table).values(**values)
+    if session.get_bind().dialect.name == "sqlite":
+        return sqlite.insert(table).values(**values)
+    from sqlalchemy.dialects import postgresql  # a service on SQLite starts without it
+
+    return postgresql.insert(table).values(**values)
 
 
 def insert_once(session: Session, table: type[Base], values: Mapping[str, Any]) -> bool:
