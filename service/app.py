@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -50,7 +51,11 @@ def from_environment() -> ASGIApp:
     """The app as ``RULEWOOD_*`` variables say; what uvicorn calls in each API process."""
     logs.configure()
     _end_with_parent()
-    return create_app(Settings())
+    app = create_app(Settings())
+    # What a start makes stays as long as the process: no later collection need look at it.
+    gc.freeze()
+    gc.enable()
+    return app
 
 
 def _end_with_parent() -> None:
