@@ -28,9 +28,11 @@ class FittedTree(Learner):
         target_: the target's column.
         pruning_path_: the sequence of trees of cost-complexity pruning with their cross-validated
             errors, or ``None`` after another pruning.
+        utility_: see :class:`~learners.base.Classifier`; ``None`` for regression.
     """
 
     pruning_path_: PruningPath | None = None
+    utility_: FloatArray | None = None
     tree_: Nodes
     packed_tree_: PackedTree
     target_: Column

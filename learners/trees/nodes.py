@@ -87,6 +87,11 @@ class Nodes:
         shares: FloatArray = self.value / self.value.sum(axis=1, keepdims=True)
         return shares
 
+    def shares_of(self, node: int) -> FloatArray:
+        """The same of one node, float64 (K,)."""
+        shares: FloatArray = self.value[node] / self.value[node : node + 1].sum(axis=1)
+        return shares
+
     def children(self, node: int) -> range:
         first = int(self.first_child[node])
         return range(first, first + int(self.n_children[node]))

@@ -42,4 +42,5 @@ def _describe(learner: Any) -> dict[str, Any]:
         "explanations": list(able.explanations),
         "exports": list(able.exports),
         "parameters": learner.parameter_schema(),
+        "presets": {name: preset.to_json() for name, preset in learner.presets.items()},
     }

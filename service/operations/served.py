@@ -165,9 +165,9 @@ class ServedModel:
     def _members(self, numbers: list[float]) -> dict[str, Any]:
         if not np.isfinite(numbers).all():
             raise FloatingPointError(f"{self.identity.name}:{self.identity.version} answered {numbers}")
-        if self.identity.task == "classification":
-            label = self.identity.classes[int(np.argmax(numbers))]  # the first of equally likely ones, as predict does
-            return {"label": label, "probabilities": numbers}
+        if isinstance(self.learner, Classifier):
+            decided = int(self.learner.decide(np.array([numbers]))[0])
+            return {"label": self.identity.classes[decided], "probabilities": numbers}
         return {"value": numbers[0]}
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from learners import catalog, class_weights
+from learners import catalog, class_weights, decisions
 from learners.base import Learner
 from learners.errors import ParameterError, quoted
+from learners.params import PRESET
 from learners.table import Column, Kind
 from service import registry
 from service.errors import Fault, Invalid
@@ -28,6 +29,11 @@ DEFAULT_FRACTION = 0.25
 #: Largest seed: what every part of the system, JavaScript clients included, keeps exactly.
 LARGEST_SEED = 2**53 - 1
 _SHOWN_NAMES = 20
+#: Parameters that speak of classes, and what checks them against the target.
+_OF_CLASSES: dict[str, Callable[[Any, Column], Any]] = {
+    class_weights.PARAMETER: class_weights.class_factors,
+    decisions.PARAMETER: decisions.utility_matrix,
+}
 
 
 def check_submission(session: Session, workspace: str, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,7 +132,10 @@ class _Checks:
         if self._learner is None:
             return dict(given)
         declared = {parameter.name: parameter for parameter in self._learner.parameters()}
+        faults_before = len(self.faults)
         for name, value in given.items():
+            if name == PRESET and self._learner.presets:
+                continue
             if name not in declared:
                 self._refuse(
                     f"{self._learner.name} has no parameter {quoted(name)}",
@@ -139,20 +148,30 @@ class _Checks:
             except ParameterError as error:
                 self._refuse(str(error), f"parameters.{name}", allowed=declared[name].allowed())
                 continue
-            if name == class_weights.PARAMETER and value is not None:
-                self._check_class_weight(value)
+            if name in _OF_CLASSES and value is not None:
+                self._check_labels(_OF_CLASSES[name], value)
+        if len(self.faults) == faults_before:
+            self._check_together(self._learner, given)
         return dict(given)
 
-    def _check_class_weight(self, factors: Mapping[str, float]) -> None:
-        """What the target's levels tell of it; what the rows' weights tell fails the job."""
+    def _check_labels(self, check: Callable[[Any, Column], Any], value: Any) -> None:
+        """What the target's levels tell of a parameter; what the rows' weights tell fails the job."""
         record = self._columns.get(str(self._request.get("target")))
         if record is None or not record.get("levels"):
             return  # refused already, as no target of classes
         target = Column.from_json(record)
         try:
-            class_weights.class_factors(factors, target)
+            check(value, target)
         except ParameterError as error:
             self._refuse(str(error), f"parameters.{error.field}", allowed=list(target.levels[:_SHOWN_NAMES]))
+
+    def _check_together(self, learner: type[Learner], given: Mapping[str, Any]) -> None:
+        """The preset's name, and parameters that have no sense beside others."""
+        try:
+            catalog.make(learner.name, dict(given))
+        except ParameterError as error:
+            allowed = list(learner.presets) if error.field == PRESET else None
+            self._refuse(str(error), f"parameters.{error.field}", allowed=allowed)
 
     def features(self) -> list[str]:
         request = self._request

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
+from learners.decisions import decide
 from learners.table import Column
 from learners.trees.estimator import FittedTree
 from learners.trees.nodes import LEAF, THRESHOLD, Nodes
 from learners.trees.paths import condition_of
+from learners.types import FloatArray
 from service.errors import Conflict, Fault
 from service.operations.served import ServedModel
 
@@ -25,6 +25,7 @@ def tree_json(model: ServedModel) -> dict[str, Any]:
     parent, depth = nodes.parent.tolist(), nodes.depth.tolist()
     weight, rows = nodes.weight.tolist(), nodes.rows.tolist()
     impurity = nodes.impurity.tolist()
+    shares = None if target.is_numeric else nodes.shares()
     records = []
     for node in range(nodes.n_nodes):
         record: dict[str, Any] = {"id": node, "parent": parent[node] if node else None, "depth": depth[node]}
@@ -33,7 +34,7 @@ def tree_json(model: ServedModel) -> dict[str, Any]:
             column = columns[nodes.feature[parent[node]]]
             record["condition"] = condition_of(nodes, column, parent[node], branch).to_json()
         record |= {"rows": rows[node], "weight": weight[node], "impurity": impurity[node]}
-        record |= _answer(nodes, node, target) | _test(nodes, node, columns)
+        record |= _answer(learner, node, shares) | _test(nodes, node, columns)
         records.append(record)
     return model.identity.to_json() | {
         "columns": [column.to_json() for column in columns],
@@ -56,16 +57,16 @@ def tree_of(model: ServedModel) -> FittedTree:
     return model.learner
 
 
-def _answer(nodes: Nodes, node: int, target: Column) -> dict[str, Any]:
-    values = nodes.value[node]
-    if target.is_numeric:
-        mean, variance = values[:2].tolist()
-        return {"value": mean, "variance": variance}
-    shares = (values / values.sum()).tolist()
-    labels = target.labels
+def _answer(learner: FittedTree, node: int, shares: FloatArray | None) -> dict[str, Any]:
+    if shares is None:
+        value, variance = learner.tree_.value[node, :2].tolist()
+        return {"value": value, "variance": variance}
+    labels, own = learner.target_.labels, shares[node : node + 1]
     return {
-        "label": labels[int(np.argmax(values))],
-        "distribution": [{"label": label, "share": share} for label, share in zip(labels, shares, strict=True)],
+        "label": labels[int(decide(own, learner.utility_)[0])],
+        "distribution": [
+            {"label": label, "share": share} for label, share in zip(labels, own[0].tolist(), strict=True)
+        ],
     }
 
 

@@ -80,6 +80,7 @@ def _drawn(model: ServedModel, view: View, lit: Lit, *, linked: bool) -> str:
             learner.columns_,
             learner.target_,
             extent,
+            utility=learner.utility_,
             narrow=view.layout == "narrow",
             lit=lit,
             link=address if linked else None,

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from learners.table import Column
 from learners.trees.nodes import Nodes
 from learners.trees.paths import path_to
+from learners.types import FloatArray
 from service.reports.svg_text import INK, LINE, SOFT, fitted, svg_text, width, xml_text
 from service.reports.tree_bars import HEIGHT, PALETTE, MeanBar, class_colours, share_bar
 from service.reports.tree_layout import Extent, Placed, place
@@ -38,6 +37,7 @@ class Picture:
         narrow: as an indented list 360 pixels wide.
         lit: the way of a row, which stands out.
         link: address of the picture of what is beneath a node; ``None`` makes no links.
+        utility: by which a node decides for a class (see :mod:`learners.decisions`); ``None``: the likeliest.
     """
 
     title: str
@@ -48,6 +48,7 @@ class Picture:
     narrow: bool = False
     lit: Lit = field(default_factory=Lit)
     link: Callable[[int], str] | None = None
+    utility: FloatArray | None = None
 
 
 def tree_svg(picture: Picture) -> str:
@@ -61,7 +62,7 @@ class _Drawing:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.nodes = picture.nodes
-        self.wording = Wording(picture.nodes, picture.columns, picture.target, picture.lit)
+        self.wording = Wording(picture.nodes, picture.columns, picture.target, picture.lit, picture.utility)
         self.placed = place(self.nodes, picture.extent, narrow=picture.narrow)
         self.by_node = {placed.node: placed for placed in self.placed}
         self.colours = class_colours(self.nodes.value[0]) if self.wording.labels else {}
@@ -193,7 +194,7 @@ class _Drawing:
         return [f'<a href="{xml_text(self.picture.link(node))}">', *pieces, "</a>"]
 
     def _colour(self, node: int) -> str:
-        return self.colours[int(np.argmax(self.nodes.value[node]))] if self.colours else PALETTE[0]
+        return self.colours[self.wording.decided(node)] if self.colours else PALETTE[0]
 
     def _bar(self, node: int, x: float, y: float, wide: float) -> list[str]:
         if self.means is not None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-
+from learners.decisions import decide
 from learners.explanation import Condition, PathExplanation, scalar_text
 from learners.table import Column
 from learners.trees.nodes import Nodes
 from learners.trees.paths import condition_of
-from learners.types import Scalar
+from learners.types import FloatArray, Scalar
 from service.reports.tree_layout import Placed
 
 
@@ -41,17 +40,27 @@ class Lit:
 class Wording:
     """What the nodes and branches of one tree say."""
 
-    def __init__(self, nodes: Nodes, columns: Sequence[Column], target: Column, lit: Lit) -> None:
+    def __init__(
+        self,
+        nodes: Nodes,
+        columns: Sequence[Column],
+        target: Column,
+        lit: Lit,
+        utility: FloatArray | None = None,
+    ) -> None:
         self._nodes = nodes
+        self._utility = utility
         self._columns = columns
         self._lit = lit
         self.labels = [scalar_text(label) for label in target.labels]
 
     def shares(self, node: int) -> list[float]:
         """Class shares of a node, in class order."""
-        values = self._nodes.value[node]
-        total = float(values.sum())
-        return [float(value) / total if total else 0.0 for value in values]
+        return [float(share) for share in self._nodes.shares_of(node)]
+
+    def decided(self, node: int) -> int:
+        """Code of the class that a node decides for."""
+        return int(decide(self._nodes.shares_of(node)[None], self._utility)[0])
 
     def lines(self, placed: Placed) -> tuple[str, str]:
         """The large and the small line of a node."""
@@ -69,7 +78,7 @@ class Wording:
             mean, variance = self._nodes.value[node, :2].tolist()
             return f"{mean:.6g}", f"± {max(variance, 0.0) ** 0.5:.3g} · {rows}"
         shares = self.shares(node)
-        best = int(np.argmax(shares))
+        best = self.decided(node)
         return self.labels[best], f"{percent(shares[best])} of {rows}" if self._nodes.weight[
             node
         ] else "no training rows"

@@ -9,6 +9,13 @@ from pydantic import Field
 from service.schemas.base import Answer
 
 
+class Preset(Answer):
+    """Parameters under a name that people know."""
+
+    parameters: dict[str, Any]
+    source: str = Field(description="where these choices come from")
+
+
 class Learner(Answer):
     """A learner and what it can do."""
 
@@ -21,6 +28,10 @@ class Learner(Answer):
     explanations: list[str] = Field(description="kinds of explanation it gives")
     exports: list[str] = Field(description="formats it can be exported to")
     parameters: dict[str, Any] = Field(description="JSON Schema (2020-12) of the object of its parameters")
+    presets: dict[str, Preset] = Field(
+        description="sets of parameters by name; a job takes one by the parameter `preset`, and other parameters "
+        "override it"
+    )
 
 
 class LearnerList(Answer):
