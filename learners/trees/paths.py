@@ -1,6 +1,6 @@
 """Why a tree answered as it did: the tests on the way, written down from the traversal itself.
 
-:func:`~learners.trees.traverse.reach_leaves` says which leaves a row reached and with what share,
+:meth:`~learners.trees.batch.BatchWalk.reach` says which leaves a row reached and with what share,
 for prediction and explanation alike; parents lead from each leaf back to the root. Adding up the
 branches in their order, weight times answer, repeats the prediction to the bit.
 """
@@ -144,7 +144,7 @@ def _state(nodes: Nodes, column: Column, node: int, cell: float) -> Literal["kno
 
 
 def _undecided(nodes: Nodes, column: Column, node: int, cell: float) -> bool:
-    """Whether the row goes down all branches of the node; mirrors the kernel ``branch_of``."""
+    """Whether the row goes down all branches of the node; mirrors ``branch_of``."""
     if math.isnan(cell):
         return bool(nodes.missing_branch[node] < 0)
     if nodes.test[node] == THRESHOLD:

@@ -1,10 +1,11 @@
 """From the root to a leaf: the one traversal that predicts, explains, and assigns rows.
 
 A :class:`PackedTree` lays a tree out for walking: what a step reads of a node lies in one row of 8
-integers. :func:`branch_of` alone decides where a row goes. A row with nothing missing walks a
-single path. A row whose tested value is missing (or unseen, with no branch for other levels) goes
-down every branch with its share, and its answer is the weighted mean over the leaves that it
-reaches, added up from the heaviest to the lightest, then by leaf id.
+integers. :func:`branch_of` decides where a row goes; :mod:`learners.trees.batch` says the same of
+arrays, for batches and for rows that are divided. A row with nothing missing walks a single path.
+A row whose tested value is missing (or unseen, with no branch for other levels) goes down every
+branch with its share, and its answer is the weighted mean over the leaves that it reaches, added up
+from the heaviest to the lightest, then by leaf id.
 """
 
 from __future__ import annotations
@@ -12,13 +13,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from learners._accel import inner_kernel, kernel, lean_inner_kernel, lean_kernel
+from learners._accel import lean_inner_kernel, lean_kernel
 from learners.table import Column, Kind
 from learners.trees.nodes import LEAF, THRESHOLD, Nodes
 from learners.types import FloatArray, Int32Array, IntArray
+
+if TYPE_CHECKING:
+    from learners.trees.batch import BatchWalk
 
 #: A threshold on codes, where a code below 0 is an unseen level and no number.
 CODE_THRESHOLD = 3
@@ -38,7 +44,7 @@ class PackedTree:
         links: int32 (N, 8), see the constants from ``TEST`` to ``LEVEL_COUNT``.
         splits: float64 (N, 2), the threshold and the node's share of its parent.
         levels: int32 (L, 2), code and branch, sorted by code within a node.
-        answers: float64 (N, K), class probabilities; or (N, 1) the mean.
+        answers: float64 (N, K), class probabilities; or (N, 1) the mean or median.
     """
 
     links: Int32Array
@@ -55,34 +61,52 @@ class PackedTree:
         Returns:
             float64 (n, K).
         """
-        nodes, undecided = self._descended(cells)
+        nodes, undecided = self.descended(cells)
         out = self.answers[nodes]
         if len(undecided) > 0:
-            divided_batch(self.links, self.splits, self.levels, self.answers, cells, undecided, out)
+            out[undecided] = self._walk.divided(cells, undecided, self.answers)
         return out
 
     def predict_row(self, row: FloatArray, out: FloatArray) -> None:
         """Write the answer for one row, float64 (d,) and writable, into ``out``, float64 (K,)."""
         if not plain_answer(self.links, self.splits, self.levels, self.answers, row, out):
-            divided_answer(self.links, self.splits, self.levels, self.answers, row, out)
+            out[:] = self._walk.divided(row.reshape(-1, 1), np.zeros(1, np.intp), self.answers)[0]
 
     def leaves(self, cells: FloatArray) -> Int32Array:
         """For each row of a batch the leaf with its largest share, the lowest id among equals."""
-        nodes, undecided = self._descended(cells)
-        for row in undecided:
-            nodes[row] = self.reach(np.array(cells[:, row]))[0][0]
-        return nodes
+        nodes, undecided = self.descended(cells)
+        owners, leaves, _ = self._walk.reach(cells, undecided)
+        nodes[undecided] = leaves[np.searchsorted(owners, np.arange(len(undecided)))]
+        return nodes.astype(np.int32)
 
-    def _descended(self, cells: FloatArray) -> tuple[Int32Array, IntArray]:
-        """Where each row gets by its values alone, and the rows that have not come to a leaf by them."""
-        nodes = np.empty(cells.shape[1], np.int32)
-        descend_batch(self.links, self.splits, self.levels, cells, nodes)
-        return nodes, np.flatnonzero(self.links[nodes, TEST] != LEAF)
+    def descended(self, cells: FloatArray) -> tuple[IntArray, IntArray]:
+        """The node that each row of a batch gets to by its values alone, and the rows for which that is no leaf."""
+        nodes = self._walk.descend(cells)
+        return nodes, self._walk.undecided(nodes)
 
-    def reach(self, row: FloatArray) -> tuple[Int32Array, FloatArray]:
+    def reach(self, row: FloatArray) -> tuple[IntArray, FloatArray]:
         """The leaves that one row reaches and its share in each, in the order in which they are added up."""
-        reached: tuple[Int32Array, FloatArray] = reach_leaves(self.links, self.splits, self.levels, row)
-        return reached
+        _, leaves, shares = self._walk.reach(row.reshape(-1, 1), np.zeros(1, np.intp))
+        return leaves, shares
+
+    @cached_property
+    def _walk(self) -> BatchWalk:
+        from learners.trees.batch import BatchWalk
+
+        return BatchWalk(self.links, self.splits, self.levels)
+
+    def placed(self, cells: FloatArray, rows: IntArray) -> tuple[Int32Array, IntArray, FloatArray]:
+        """Which share of which row lies in which leaf; a row that is not divided has one entry.
+
+        Args:
+            cells: as for :meth:`predict`.
+            rows: the rows asked for, shape (m,).
+
+        Returns:
+            Leaves, rows and shares, each of shape (entries,), in no order that matters.
+        """
+        owners, leaves, shares = self._walk.reach(cells, rows)
+        return leaves.astype(np.int32), rows[owners], shares
 
 
 def pack(nodes: Nodes, columns: Sequence[Column], *, regression: bool) -> PackedTree:
@@ -101,10 +125,7 @@ def pack(nodes: Nodes, columns: Sequence[Column], *, regression: bool) -> Packed
         (LEVEL_COUNT, nodes.level_count),
     ):
         links[:, place] = values
-    if regression:
-        answers = np.ascontiguousarray(nodes.value[:, :1])
-    else:
-        answers = nodes.value / nodes.value.sum(axis=1, keepdims=True)
+    answers = np.ascontiguousarray(nodes.value[:, :1]) if regression else nodes.shares()
     return PackedTree(
         links=links,
         splits=np.column_stack((nodes.threshold, nodes.fraction)),
@@ -151,77 +172,6 @@ def descend(links: Int32Array, splits: FloatArray, levels: Int32Array, row: Floa
     return node
 
 
-@inner_kernel
-def collect_leaves(
-    links: Int32Array, splits: FloatArray, levels: Int32Array, row: FloatArray
-) -> tuple[Int32Array, FloatArray]:
-    """All leaves that a row reaches with a positive share, in the order of the walk, and the shares."""
-    stack = np.zeros(64, np.int32)
-    shares = np.ones(64)
-    nodes = np.zeros(64, np.int32)
-    weights = np.zeros(64)
-    size = 1
-    count = 0
-    while size > 0:
-        size -= 1
-        share = shares[size]
-        node = descend(links, splits, levels, row, stack[size])
-        if links[node, TEST] == LEAF:
-            if count == nodes.shape[0]:
-                nodes = np.concatenate((nodes, nodes))
-                weights = np.concatenate((weights, weights))
-            nodes[count] = node
-            weights[count] = share
-            count += 1
-            continue
-        while size + links[node, N_CHILDREN] > stack.shape[0]:
-            stack = np.concatenate((stack, stack))
-            shares = np.concatenate((shares, shares))
-        first = links[node, FIRST_CHILD]
-        for child in range(first + links[node, N_CHILDREN] - 1, first - 1, -1):
-            if splits[child, SHARE] > 0.0:
-                stack[size] = child
-                shares[size] = share * splits[child, SHARE]
-                size += 1
-    return nodes[:count], weights[:count]
-
-
-@lean_inner_kernel
-def comes_first(nodes: Int32Array, weights: FloatArray, one: int, other: int) -> bool:
-    """Whether entry ``one`` is heavier than ``other``, or as heavy with the lower id."""
-    if weights[one] != weights[other]:
-        return bool(weights[one] > weights[other])
-    return bool(nodes[one] < nodes[other])
-
-
-@kernel
-def reach_leaves(
-    links: Int32Array, splits: FloatArray, levels: Int32Array, row: FloatArray
-) -> tuple[Int32Array, FloatArray]:
-    """The leaves that a row reaches, the largest share first, of equal shares the lowest id (merge sort)."""
-    nodes, weights = collect_leaves(links, splits, levels, row)
-    count = nodes.shape[0]
-    order = np.arange(count)
-    spare = np.arange(count)
-    width = 1
-    while width < count:
-        for low in range(0, count, 2 * width):
-            middle = min(low + width, count)
-            high = min(low + 2 * width, count)
-            one = low
-            other = middle
-            for target in range(low, high):
-                if one < middle and (other >= high or comes_first(nodes, weights, order[one], order[other])):
-                    spare[target] = order[one]
-                    one += 1
-                else:
-                    spare[target] = order[other]
-                    other += 1
-        order, spare = spare, order
-        width *= 2
-    return nodes[order], weights[order]
-
-
 @lean_kernel
 def plain_answer(
     links: Int32Array, splits: FloatArray, levels: Int32Array, answers: FloatArray, row: FloatArray, out: FloatArray
@@ -233,53 +183,3 @@ def plain_answer(
     for k in range(out.shape[0]):
         out[k] = answers[node, k]
     return True
-
-
-@kernel
-def divided_answer(
-    links: Int32Array, splits: FloatArray, levels: Int32Array, answers: FloatArray, row: FloatArray, out: FloatArray
-) -> None:
-    """Write the answer for any row: the mean of the leaves that it reaches, weighted by its shares."""
-    nodes, weights = reach_leaves(links, splits, levels, row)
-    for k in range(out.shape[0]):
-        out[k] = 0.0
-    for i in range(nodes.shape[0]):
-        for k in range(out.shape[0]):
-            out[k] += weights[i] * answers[nodes[i], k]
-
-
-@kernel
-def divided_batch(
-    links: Int32Array,
-    splits: FloatArray,
-    levels: Int32Array,
-    answers: FloatArray,
-    cells: FloatArray,
-    rows: IntArray,
-    out: FloatArray,
-) -> None:
-    """Write the answers for some rows of a batch; ``cells`` is (d, n), ``out`` (n, K)."""
-    row = np.empty(cells.shape[0])
-    for i in rows:
-        for j in range(cells.shape[0]):
-            row[j] = cells[j, i]
-        divided_answer(links, splits, levels, answers, row, out[i])
-
-
-@lean_kernel
-def descend_batch(
-    links: Int32Array, splits: FloatArray, levels: Int32Array, cells: FloatArray, nodes: Int32Array
-) -> None:
-    """Where the values of each of n rows lead to; ``cells`` is (d, n). The numeric test is written out for speed."""
-    for i in range(cells.shape[1]):
-        node = 0
-        while links[node, TEST] != LEAF:
-            value = cells[links[node, FEATURE], i]
-            if links[node, TEST] == THRESHOLD and not math.isnan(value):
-                branch = np.int64(value > splits[node, SPLIT])
-            else:
-                branch = np.int64(branch_of(links, splits, levels, node, value))
-            if branch < 0:
-                break
-            node = links[node, FIRST_CHILD] + branch
-        nodes[i] = node

@@ -1,0 +1,125 @@
+"""A batch goes the way of ``branch_of``, the one-row kernel: every kind of test, gap, unseen level and tie."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from learners._accel import interpreted
+from learners.table import Column, Kind, Table
+from learners.trees import batch
+from learners.trees.nodes import LEAF, LEVELS
+from learners.trees.setup import by_column
+from learners.trees.traverse import (
+    FEATURE,
+    FIRST_CHILD,
+    N_CHILDREN,
+    OTHER_BRANCH,
+    SHARE,
+    TEST,
+    PackedTree,
+    branch_of,
+    pack,
+)
+from tests.learners.trees.random_trees import COLUMNS, random_rows, random_tree
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def reached(tree: PackedTree, row, node=0, share=1.0):
+    """By definition: the leaves below a node that a row reaches, with its shares."""
+    if tree.links[node, TEST] == LEAF:
+        return [(node, share)]
+    branch = interpreted(branch_of)(tree.links, tree.splits, tree.levels, node, row[tree.links[node, FEATURE]])
+    first = int(tree.links[node, FIRST_CHILD])
+    if branch >= 0:
+        return reached(tree, row, first + branch, share)
+    children = range(first, first + int(tree.links[node, N_CHILDREN]))
+    given_shares = [(child, float(tree.splits[child, SHARE])) for child in children]
+    return [leaf for child, part in given_shares if part > 0 for leaf in reached(tree, row, child, share * part)]
+
+
+def expected_answer(tree: PackedTree, row):
+    """The shares' mean, added up from the heaviest leaf to the lightest; and that leaf."""
+    leaves = sorted(reached(tree, row), key=lambda entry: (-entry[1], entry[0]))
+    if len(leaves) == 1:
+        return tree.answers[leaves[0][0]], leaves[0][0]
+    total = np.zeros(tree.answers.shape[1])
+    for leaf, share in leaves:
+        total += share * tree.answers[leaf]
+    return total, leaves[0][0]
+
+
+def grown_at_random(seed, n_rows=60, missing=0.15, *, follow=False):
+    rng = np.random.default_rng(seed)
+    table = random_rows(rng, n_rows, missing)
+    nodes = random_tree(rng, table, rng.integers(0, 3, n_rows), np.ones(n_rows), 3, follow_missing=follow)
+    return rng, nodes, pack(nodes, COLUMNS, regression=False)
+
+
+def asked_of(rng, nodes, n_rows=25, missing=0.3):
+    """Rows with gaps, unseen levels, and numbers on thresholds and one ulp beside them."""
+    values = random_rows(rng, n_rows, missing).values.copy(order="F")
+    for place, column in enumerate(COLUMNS):
+        if column.is_numeric:
+            cells = values[:, place]
+            beside = rng.integers(0, 3, n_rows)
+            values[:, place] = np.where(beside == 1, np.nextafter(cells, np.inf), cells)
+            values[:, place] = np.where(beside == 2, np.nextafter(cells, -np.inf), values[:, place])
+        else:
+            values[rng.random(n_rows) < 0.15, place] = -1.0
+    return by_column(Table(COLUMNS, values).values)
+
+
+@settings(max_examples=50, deadline=None)
+@given(SEEDS, st.booleans())
+def test_batches_and_single_rows_go_the_way_of_the_definition(seed, follow):
+    rng, nodes, tree = grown_at_random(seed, follow=follow)
+    cells = asked_of(rng, nodes)
+    answers, leaves = tree.predict(cells), tree.leaves(cells)
+    for row in range(cells.shape[1]):
+        own = np.array(cells[:, row])
+        answer, heaviest = expected_answer(tree, own)
+        assert answers[row].tolist() == answer.tolist()
+        assert leaves[row] == heaviest
+        alone = np.empty_like(answer)
+        tree.predict_row(own, alone)
+        assert alone.tolist() == answer.tolist()
+        found, shares = tree.reach(own)
+        entries = sorted(reached(tree, own), key=lambda entry: (-entry[1], entry[0]))
+        assert list(zip(found.tolist(), shares.tolist(), strict=True)) == entries
+
+
+def test_the_size_of_the_turns_changes_nothing(monkeypatch):
+    rng, nodes, tree = grown_at_random(7)
+    cells = asked_of(rng, nodes, 300)
+    whole = tree.predict(cells)
+    monkeypatch.setattr(batch, "_ROWS_AT_ONCE", 7)
+    monkeypatch.setattr(batch, "_STEPS", 1)
+    monkeypatch.setattr(batch, "_LEAVES_AT_ONCE", 1)
+    assert tree.predict(cells).tobytes() == whole.tobytes()
+
+
+def test_codes_that_no_test_lists_take_the_branch_of_others_or_every_one():
+    column = Column("c", Kind.NOMINAL, tuple(f"l{code}" for code in range(2000)))
+    links = np.zeros((4, 8), np.int32)
+    links[0] = (LEVELS, 0, 1, 3, -1, 2, 0, 2)  # levels 5 and 900; others to the third child
+    tree = PackedTree(
+        links=links,
+        splits=np.column_stack((np.full(4, np.nan), [1.0, 0.25, 0.5, 0.25])),
+        levels=np.array([[5, 0], [900, 1]], np.int32),
+        answers=np.array([[0.0], [1.0], [2.0], [4.0]]),
+    )
+    codes = np.array([5.0, 900.0, 0.0, 4.0, 6.0, 899.0, 901.0, float(len(column.levels) - 1), -1.0, np.nan])
+    assert tree.predict(codes.reshape(1, -1)).ravel().tolist() == [1, 2, 4, 4, 4, 4, 4, 4, 4, 0.25 + 1 + 1]
+    links[0, OTHER_BRANCH] = -1
+    undecided = PackedTree(links, tree.splits, tree.levels, tree.answers)
+    assert undecided.predict(codes.reshape(1, -1)).ravel().tolist() == [1, 2, *[2.25] * 8]
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 3])
+def test_a_tree_of_one_leaf_answers_every_row_alike(n_rows):
+    tree = PackedTree(np.zeros((1, 8), np.int32), np.ones((1, 2)), np.empty((0, 2), np.int32), np.array([[0.25, 0.75]]))
+    cells = np.full((2, n_rows), np.nan)
+    assert tree.predict(cells).tolist() == [[0.25, 0.75]] * n_rows
+    assert tree.leaves(cells).tolist() == [0] * n_rows
