@@ -186,8 +186,103 @@ class PathExplanation:
         return "\n".join(lines)
 
 
-#: What ``explain`` may return; further kinds join here (rule, neighbours, contributions, votes, surrogate).
-Explanation: TypeAlias = PathExplanation
+@dataclass(frozen=True)
+class Judgement:
+    """A condition of a rule with the row's value.
+
+    Attributes:
+        condition: the test.
+        observed: the row's value; ``None`` where missing or unseen.
+        state: ``known``, ``missing`` or ``unseen``.
+    """
+
+    condition: Condition
+    observed: Scalar | None
+    state: Literal["known", "missing", "unseen"]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"condition": self.condition.to_json(), "observed": self.observed, "state": self.state}
+
+
+@dataclass(frozen=True)
+class FailedRule:
+    """A rule that was asked before the one that answered, and the first of its conditions that did not hold."""
+
+    rank: int
+    rule: str
+    failed: Judgement
+
+    def to_json(self) -> dict[str, Any]:
+        return {"rank": self.rank, "rule": self.rule, "failed": self.failed.to_json()}
+
+
+@dataclass(frozen=True)
+class RuleExplanation:
+    """Why an ordered rule set answered as it did: the first rule that covers the row.
+
+    Attributes:
+        rank: its place among the rules, from 1 on; the default comes last.
+        rule: its id.
+        is_default: whether no rule covers the row, so that the default answered.
+        answer: its class.
+        conditions: its conditions, all of which hold, with the row's values; none of the default.
+        rows: training rows that it covers; of the default those that no rule covers.
+        support: their weight.
+        confidence: the answer's probability.
+        distribution: the class probabilities by label.
+        failed: rules that were asked before, in their order, each with its first condition that does not hold;
+            of many only the first are given, and ``omitted`` is the number of the others.
+        undecided: how many of all rules asked before failed on a value that is missing or unseen.
+    """
+
+    rank: int
+    rule: str
+    is_default: bool
+    answer: Scalar
+    conditions: tuple[Judgement, ...]
+    rows: int
+    support: float
+    confidence: float
+    distribution: tuple[tuple[Scalar, float], ...]
+    failed: tuple[FailedRule, ...]
+    omitted: int = 0
+    undecided: int = 0
+    kind: Literal["rule"] = "rule"
+
+    @property
+    def n_tests(self) -> int:
+        """Number of conditions that are given: the explanation's length."""
+        return len(self.conditions) + len(self.failed)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "rank": self.rank,
+            "rule": self.rule,
+            "default": self.is_default,
+            "answer": self.answer,
+            "conditions": [condition.to_json() for condition in self.conditions],
+            "rows": self.rows,
+            "support": self.support,
+            "confidence": self.confidence,
+            "distribution": [{"label": label, "share": share} for label, share in self.distribution],
+            "failed": [rule.to_json() for rule in self.failed],
+            "omitted_failed": self.omitted,
+            "undecided": self.undecided,
+        }
+
+    def text(self) -> str:
+        """The conditions joined by "and", and how many rules were asked before."""
+        if self.is_default:
+            tests = "no rule covers the row"
+        else:
+            tests = " and ".join(one.condition.text() for one in self.conditions)
+        unknown = f"; {self.undecided} earlier rules ask for values that are not known" if self.undecided else ""
+        return f"rule {self.rank}: {tests}{unknown}"
+
+
+#: What ``explain`` may return; further kinds join here (neighbours, contributions, votes, surrogate).
+Explanation: TypeAlias = PathExplanation | RuleExplanation
 
 
 def labelled(labels: tuple[Scalar, ...], shares: Mapping[int, float] | list[float]) -> tuple[tuple[Scalar, float], ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from learners.base import Classifier, Learner
 from learners.checks import samples
 from learners.checks.require import MakeLearner, answers, require, require_close, require_json
-from learners.explanation import Branch, Condition, Explanation, Step
+from learners.explanation import Branch, Condition, Explanation, Judgement, RuleExplanation, Step
 from learners.table import UNSEEN, Column, Table
 from learners.types import Array, Scalar
 
@@ -54,6 +54,8 @@ def _with_cells(table: Table, index: int, cell: float) -> Table:
 
 
 def _replay(model: Learner, table: Table, row: int, explanation: Explanation) -> Array:
+    if isinstance(explanation, RuleExplanation):
+        return _replay_rule(table, row, explanation)
     branches = explanation.branches
     require(abs(sum(branch.weight for branch in branches) - 1) <= 1e-9, "the branches' weights do not sum to 1")
     weights = [branch.weight for branch in branches]
@@ -62,6 +64,33 @@ def _replay(model: Learner, table: Table, row: int, explanation: Explanation) ->
         _check_steps(branch.steps, table, row)
     answer: Array = np.sum([branch.weight * _leaf_answer(model, branch) for branch in branches], axis=0)
     return answer
+
+
+def _replay_rule(table: Table, row: int, explanation: RuleExplanation) -> Array:
+    """Every condition of the rule holds, and none does of those named of earlier rules."""
+    require(explanation.is_default == (not explanation.conditions), "a rule without conditions is the default alone")
+    require(
+        len(explanation.failed) + explanation.omitted == explanation.rank - 1, "an earlier rule is not accounted for"
+    )
+    for judgement in explanation.conditions:
+        require(_judge(judgement, table, row), f"row {row}: {judgement.condition.text()} does not hold")
+    for earlier in explanation.failed:
+        require(not _judge(earlier.failed, table, row), f"row {row}: {earlier.failed.condition.text()} holds")
+    shares = np.array([share for _, share in explanation.distribution])
+    require(explanation.confidence == shares.max(), "the confidence is not that of the likeliest class")
+    return shares
+
+
+def _judge(judgement: Judgement, table: Table, row: int) -> bool:
+    """Whether a condition holds for the row, whose value and state must be as it says."""
+    index = table.position(judgement.condition.column)
+    column, cell = table.columns[index], float(table.values[row, index])
+    state = "missing" if np.isnan(cell) else "unseen" if not column.is_numeric and cell == UNSEEN else "known"
+    observed = column.decode(cell)
+    require(judgement.observed == observed and judgement.state == state, f"row {row}: {column.name} is {observed!r}")
+    if observed is None:  # nothing holds of a value that is not known, but that an unseen level is none of the known
+        return state == "unseen" and judgement.condition.operator == "not in"
+    return _holds(judgement.condition, column, observed)
 
 
 def _leaf_answer(model: Learner, branch: Branch) -> Array:

@@ -7,33 +7,15 @@ the nodes and to what is written.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from learners.base import Learner
-from learners.errors import LearnerError
-from learners.explanation import Condition, scalar_text
-from learners.rules.rule import UNBOUNDED, Rule, RuleCondition, RuleSet
+from learners.explanation import Condition
+from learners.rules.rule import UNBOUNDED, Rule, RuleCondition, RuleSet, rule_id
 from learners.table import Column
 from learners.trees.nodes import LEAF, THRESHOLD, Nodes
 from learners.types import Scalar
-
-
-def rules_of(learner: Learner) -> RuleSet:
-    """The rules of a fitted tree, one for each leaf.
-
-    Raises:
-        NotFittedError: the learner has not been fitted.
-        LearnerError: the learner is not a tree.
-    """
-    learner.check_fitted()
-    nodes = getattr(learner, "tree_", None)
-    if not isinstance(nodes, Nodes):
-        raise LearnerError(f"{type(learner).__name__} is not a tree, so it has no rules")
-    target: Column = learner.target_  # type: ignore[attr-defined]
-    return rules_of_nodes(nodes, learner.columns_, target)
 
 
 def rules_of_nodes(nodes: Nodes, columns: Sequence[Column], target: Column) -> RuleSet:
@@ -180,9 +162,8 @@ class _Walk:
             distribution = tuple(weight / total for weight in value)
             best = max(range(len(value)), key=value.__getitem__)
             answer, confidence = self.classes[best], distribution[best]
-        content = "\n".join([*(text for _, text in pairs), scalar_text(answer)])
         return Rule(
-            id=f"{leaf}-{hashlib.sha256(content.encode()).hexdigest()[:16]}",
+            id=rule_id(leaf, (text for _, text in pairs), answer),
             leaf=leaf,
             conditions=tuple(condition for condition, _ in pairs),
             answer=answer,
@@ -205,13 +186,26 @@ def _condition(feature: int, column: Column, asked: _Asked, excluded: set[int]) 
         codes = tuple(sorted(excluded) if negated else [c for c in included if asked.low < c <= asked.high])
         if asked.included is None and not negated:
             codes = tuple(code for code in codes if code not in excluded)
-        values = tuple(column.labels[code] for code in codes)
-        condition = Condition(column.name, "not in" if negated else "in", values=values)
-    else:
-        condition = _bounds(column, asked.low, asked.high)
     return RuleCondition(
-        feature, condition, asked.low, asked.high, codes, negated, missing=asked.missing, unseen=asked.unseen
+        feature,
+        written_condition(column, asked.low, asked.high, codes, negated),
+        asked.low,
+        asked.high,
+        codes,
+        negated,
+        missing=asked.missing,
+        unseen=asked.unseen,
     )
+
+
+def written_condition(
+    column: Column, low: float, high: float, codes: tuple[int, ...] | None, negated: bool
+) -> Condition:
+    """A merged condition in labels: a set of level codes, or ``low < x <= high`` where ``codes`` is ``None``."""
+    if codes is None:
+        return _bounds(column, low, high)
+    values = tuple(column.labels[code] for code in codes)
+    return Condition(column.name, "not in" if negated else "in", values=values)
 
 
 def _bounds(column: Column, low: float, high: float) -> Condition:

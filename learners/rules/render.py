@@ -20,12 +20,17 @@ def to_json(rules: RuleSet) -> dict[str, Any]:
 
 
 def to_text(rules: RuleSet) -> str:
-    """One line a rule: ``IF ... AND ... THEN answer  [share of the class; rows; share by missing column]``."""
+    """One line a rule: ``IF ... AND ... THEN answer  [share of the class; rows; share by missing column]``.
+
+    The rules after the first of an ordered set begin with ``ELSE``.
+    """
     target = name_text(rules.target.name)
-    lines = []
+    lines: list[str] = []
     for rule in rules.rules:
         tests = " AND ".join(condition.condition.text() for condition in rule.conditions)
         lead = f"IF {tests} THEN " if tests else "ALWAYS "
+        if rules.ordered and lines:
+            lead = f"ELSE {lead}" if tests else "ELSE "
         lines.append(f"{lead}{target} = {scalar_text(rule.answer)}  [{_support(rule)}{_shares(rule)}]")
     return "\n".join(lines) + "\n"
 
@@ -35,7 +40,8 @@ def to_markdown(rules: RuleSet) -> str:
     head = ["#", "If", f"Then {name_text(rules.target.name)}", "Share" if rules.classes else "Deviation", "Rows", "Id"]
     lines = [_markdown_row(head), "|---:|:---|:---|---:|---:|:---|"]
     for number, rule in enumerate(rules.rules, start=1):
-        tests = " and ".join(_condition_text(condition) for condition in rule.conditions) or "always"
+        tests = " and ".join(_condition_text(condition) for condition in rule.conditions)
+        tests = tests or ("else" if rules.ordered and number > 1 else "always")
         spread = rule.confidence if rule.confidence is not None else rule.deviation
         cells = [str(number), tests, scalar_text(rule.answer), f"{spread:.4g}", f"{rule.weight:.6g}", rule.id]
         lines.append(_markdown_row(cells))

@@ -1,20 +1,25 @@
-"""Rules and rule sets as data that can be applied to rows on their own, without the tree.
+"""Rules and rule sets as data that can be applied to rows on their own, without the model that they tell of.
 
-A rule answers for a share of a row: 1 or 0 where the values that it tests are known. Where one is
+Of a tree each rule answers for a share of a row: 1 or 0 where the values that it tests are known. Where one is
 missing, the tree follows several branches by their shares of the training rows; the rule then
 answers for the product of the shares on its own path. The shares of all rules sum to 1 for every
 row, and their mean answer is the tree's.
+
+An ordered rule set is asked from its first rule on: the first one that covers a row answers it alone,
+and the last one, the default, has no conditions. A condition on a missing value covers nothing there.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from learners.explanation import Condition
+from learners.explanation import Condition, scalar_text
 from learners.table import Column, Table
 from learners.types import Array, FloatArray, Scalar
 
@@ -60,19 +65,23 @@ class Rule:
     """IF all conditions THEN the answer.
 
     Attributes:
-        id: the leaf's node id and a hash of conditions and answer, e.g. ``17-5f2a...``: equal
-            content under two ids in two versions of a model shows in its second part.
-        leaf: node id of the leaf, the same as in the tree, its picture and its paths.
+        id: the leaf's node id, or in an ordered set the rank from 1 on, and a hash of conditions and
+            answer, e.g. ``17-5f2a...``: equal content under two ids in two versions of a model shows in
+            its second part.
+        leaf: node id of the leaf, the same as in the tree, its picture and its paths; ``None`` in an
+            ordered set, and of a rule that several leaves were merged into.
         conditions: one a column, in the order in which the path first tests them.
         answer: the class label, or the mean.
         distribution: class shares in class order; ``None`` for regression.
         confidence: share of the answer's class; ``None`` for regression.
         deviation: standard deviation of the training targets here; ``None`` for classification.
-        rows: training rows that reached the leaf, fractions counted whole; ``weight``: their weight.
+        rows: training rows that reached the leaf, fractions counted whole; in an ordered set those that
+            the rule covers, of the default those that no rule covers. ``weight``: their weight.
+        leaves: node ids of the leaves of which a merged rule was made; else empty.
     """
 
     id: str
-    leaf: int
+    leaf: int | None
     conditions: tuple[RuleCondition, ...]
     answer: Scalar
     distribution: tuple[float, ...] | None
@@ -80,14 +89,16 @@ class Rule:
     deviation: float | None
     rows: int
     weight: float
+    leaves: tuple[int, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        record: dict[str, Any] = {
-            "id": self.id,
-            "leaf": self.leaf,
-            "conditions": [condition.to_json() for condition in self.conditions],
-            "answer": self.answer,
-        }
+        record: dict[str, Any] = {"id": self.id}
+        if self.leaf is not None:
+            record["leaf"] = self.leaf
+        if self.leaves:
+            record["leaves"] = list(self.leaves)
+        record["conditions"] = [condition.to_json() for condition in self.conditions]
+        record["answer"] = self.answer
         if self.distribution is not None:
             record |= {"distribution": list(self.distribution), "confidence": self.confidence}
         else:
@@ -97,22 +108,24 @@ class Rule:
 
 @dataclass(frozen=True)
 class RuleSet:
-    """One rule for each leaf, in the order in which the tree is read.
+    """One rule for each leaf, in the order in which the tree is read; or rules in the order in which they are asked.
 
     Attributes:
         columns: the model's columns; the table to be judged has the same.
         target: the target's column.
         classes: labels in class order, or ``None`` for regression.
         rules: every rule; nothing is left out.
+        ordered: whether the first rule that covers a row answers alone; then the last has no conditions.
     """
 
     columns: tuple[Column, ...]
     target: Column
     classes: tuple[Scalar, ...] | None
     rules: tuple[Rule, ...]
+    ordered: bool = False
 
     def shares(self, table: Table, rule: Rule) -> FloatArray:
-        """The rule's share of each row, shape (n,)."""
+        """The rule's share of each row, shape (n,), whatever rules come before it."""
         shares = np.ones(table.n_rows)
         for condition in rule.conditions:
             numeric = self.columns[condition.feature].is_numeric
@@ -121,7 +134,11 @@ class RuleSet:
 
     def matches(self, table: Table) -> FloatArray:
         """Every rule's share of every row, shape (n, number of rules); each row sums to 1."""
-        return np.column_stack([self.shares(table, rule) for rule in self.rules])
+        matches = np.column_stack([self.shares(table, rule) for rule in self.rules])
+        if self.ordered:
+            first = matches.argmax(axis=1)
+            matches = (first[:, None] == np.arange(len(self.rules))).astype(np.float64)
+        return matches
 
     def predict_proba(self, table: Table) -> FloatArray:
         """Class shares of each row, shape (n, K).
@@ -144,10 +161,13 @@ class RuleSet:
 
     def _mean(self, table: Table, answers: FloatArray) -> FloatArray:
         total = np.zeros((table.n_rows, answers.shape[1]))
+        left = np.ones(table.n_rows)
         for rule, answer in zip(self.rules, answers, strict=True):
-            shares = self.shares(table, rule)
+            shares = self.shares(table, rule) * left
             reached = shares > 0
             total[reached] += shares[reached, None] * answer
+            if self.ordered:
+                left[reached] = 0.0
         return total
 
     def to_json(self) -> dict[str, Any]:
@@ -155,7 +175,13 @@ class RuleSet:
         record["target"] = self.target.to_json()
         if self.classes is not None:
             record["classes"] = list(self.classes)
-        return record | {"rules": [rule.to_json() for rule in self.rules]}
+        return record | {"ordered": self.ordered, "rules": [rule.to_json() for rule in self.rules]}
+
+
+def rule_id(place: int, conditions: Iterable[str], answer: Scalar) -> str:
+    """The place (a leaf's node id or a rank), and a hash of what the rule says."""
+    content = "\n".join([*conditions, scalar_text(answer)])
+    return f"{place}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
 
 
 #: The bounds of a condition that bounds nothing.

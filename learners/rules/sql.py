@@ -2,8 +2,9 @@
 
 Two forms. :func:`case_expression` is one ``CASE`` over the rules: exact for every row in which
 all values tested on its path are known; a row that no rule covers alone gives ``NULL``.
-:func:`select_statement` covers every row as the tree does: a missing value (``NULL``) or an unseen
-level shares the row among the rules, and the answer is the weighted mean.
+:func:`select_statement` covers every row as the model does: a missing value (``NULL``) or an unseen
+level shares the row among a tree's rules, and the answer is the weighted mean. Of an ordered set both
+forms answer every row, since one rule answers each, and the second one also names that rule.
 
 The source must have the model's columns under their own names: numeric ones as numbers, level
 columns as text, or as numbers or booleans where the levels are those. Sums and conjunctions are
@@ -28,22 +29,34 @@ _NAME_BYTES = 63
 _CHAIN = 50
 
 
-def case_expression(rules: RuleSet, answer: Literal["label", "leaf"] = "label") -> str:
+def case_expression(rules: RuleSet, answer: Literal["label", "leaf", "rule"] = "label") -> str:
     """One ``CASE`` over all rules, to be put in a ``SELECT``.
 
     Args:
         rules: any rule set.
-        answer: ``label`` gives the class label or mean, ``leaf`` the node id of the leaf.
+        answer: ``label`` gives the class label or mean, ``rule`` the rule's id, ``leaf`` the node id of the
+            leaf (``NULL`` where a rule is none, or several).
 
     Returns:
         An expression that is ``NULL`` for a row that several rules share, since a value that
         decides is missing or unseen; :func:`select_statement` answers those too.
     """
-    lines = ["CASE"]
+    results = {
+        "label": lambda rule: scalar_literal(rule.answer),
+        "leaf": lambda rule: "NULL" if rule.leaf is None else str(rule.leaf),
+        "rule": lambda rule: scalar_literal(rule.id),
+    }
+    return _case(rules, [results[answer](rule) for rule in rules.rules])
+
+
+def _case(rules: RuleSet, results: Sequence[str]) -> str:
+    """The ``CASE`` that gives the result of the first rule that answers for the whole row."""
     covers = _written(rules, _covers)
-    for rule in rules.rules:
+    lines = ["CASE"]
+    for rule, result in zip(rules.rules, results, strict=True):
         tests = [covers[one] for one in rule.conditions]
-        result = str(rule.leaf) if answer == "leaf" else scalar_literal(rule.answer)
+        if not tests and len(lines) > 1:
+            return "\n".join([*lines, f"  ELSE {result}", "END"])
         lines.append(f"  WHEN {_chain(tests, 'AND') if tests else '1 = 1'} THEN {result}")
     return "\n".join([*lines, "END"])
 
@@ -53,8 +66,11 @@ def select_statement(rules: RuleSet, source: str) -> str:
 
     The answer is the column ``prediction``; for classes there is a column ``proba_<class>`` each,
     and of equally likely classes the first is the prediction. A name that is taken already, or too
-    long, is replaced by one that is not (``proba_1``, ``prediction_``).
+    long, is replaced by one that is not (``proba_1``, ``prediction_``). Of an ordered set there is the
+    column ``rule`` too, the id of the rule that answered.
     """
+    if rules.ordered:
+        return _ordered_select(rules, source)
     written = _written(rules, _share)
     shares = [[written[one] for one in rule.conditions] for rule in rules.rules]
     taken = {column.name for column in rules.columns}
@@ -70,6 +86,31 @@ def select_statement(rules: RuleSet, source: str) -> str:
     return (
         f"SELECT rated.*,\n{_likeliest(rules, names)} AS {prediction}\n"
         f"FROM (\nSELECT source.*,\n{inner}\nFROM {identifier(source)} AS source\n) AS rated"
+    )
+
+
+def _ordered_select(rules: RuleSet, source: str) -> str:
+    """The same of an ordered set: first the rule of each row, then what it says."""
+    taken = {column.name for column in rules.columns}
+    rule_name, prediction = identifier(_free_name("rule", taken)), identifier(_free_name("prediction", taken))
+    names = [identifier(name) for name in _probability_names(rules, taken)]
+    ids = [scalar_literal(rule.id) for rule in rules.rules]
+    inner = _case(rules, ids)
+
+    def said(values: Sequence[str]) -> str:
+        cases = " ".join(f"WHEN {rule} THEN {value}" for rule, value in zip(ids[:-1], values[:-1], strict=True))
+        return f"CASE {rule_name} {cases} ELSE {values[-1]} END" if cases else values[-1]
+
+    distributions = [rule.distribution or () for rule in rules.rules]
+    columns = [
+        f"{said([number_literal(shares[index]) for shares in distributions])} AS {name}"
+        for index, name in enumerate(names)
+    ]
+    columns.append(f"{said([scalar_literal(rule.answer) for rule in rules.rules])} AS {prediction}")
+    listed = ",\n".join(columns)
+    return (
+        f"SELECT ruled.*,\n{listed}\nFROM (\nSELECT source.*,\n{inner} AS {rule_name}\n"
+        f"FROM {identifier(source)} AS source\n) AS ruled"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from learners.errors import LearnerError
-from learners.rules.from_tree import rules_of
+from learners.rules.access import rules_of
 from learners.rules.render import to_markdown, to_text
 from learners.rules.rule import RuleSet
 from learners.rules.sql import case_expression, select_statement

@@ -38,7 +38,7 @@ def added_errors(weight: float, errors: float, confidence: float) -> float:
         confidence: in (0, 0.5]; smaller values expect more errors.
     """
     check_confidence(confidence)
-    return float(_added_errors(weight, errors, confidence, normal_quantile(confidence)))
+    return float(errors_added(weight, errors, confidence, normal_quantile(confidence)))
 
 
 def collapse(nodes: Nodes) -> Nodes:
@@ -79,7 +79,8 @@ def normal_quantile(confidence: float) -> float:
 
 
 @kernel
-def _added_errors(weight: float, errors: float, confidence: float, quantile: float) -> float:
+def errors_added(weight: float, errors: float, confidence: float, quantile: float) -> float:
+    """:func:`added_errors` with the normal quantile of its confidence given, for kernels."""
     if errors < 1:
         base = weight * (1 - math.pow(confidence, 1 / weight))
         if errors == 0:
@@ -106,7 +107,7 @@ def estimated_errors(weight: float, value: FloatArray, confidence: float, quanti
     if weight < SMALL:
         return 0.0
     errors = max(weight - float(value.max()), 0.0)
-    return errors + _added_errors(weight, errors, confidence, quantile)
+    return errors + errors_added(weight, errors, confidence, quantile)
 
 
 @kernel

@@ -7,7 +7,7 @@ import sqlite3
 import numpy as np
 import pytest
 
-from learners.rules.from_tree import rules_of
+from learners.rules.access import rules_of
 from learners.rules.render import to_json, to_text
 from learners.rules.sql import case_expression, select_statement
 from learners.table import Column, Kind, Series, Table

@@ -1,0 +1,32 @@
+"""The rules of any learner that has some."""
+
+from __future__ import annotations
+
+from learners.base import Learner
+from learners.errors import LearnerError
+from learners.rules.fitted import FittedRules
+from learners.rules.from_tree import rules_of_nodes
+from learners.rules.rule import RuleSet
+from learners.rules.simplify import simplified
+from learners.trees.estimator import FittedTree
+
+
+def rules_of(learner: Learner, *, simplify: bool = False) -> RuleSet:
+    """The rules of a fitted tree, one for each leaf; or those of a rule set, in their order.
+
+    Args:
+        learner: a tree or a rule set.
+        simplify: merge and leave out what no row can tell; see :mod:`learners.rules.simplify`.
+
+    Raises:
+        NotFittedError: the learner has not been fitted.
+        LearnerError: the learner has no rules.
+    """
+    learner.check_fitted()
+    if isinstance(learner, FittedRules):
+        rules = learner.rules_
+    elif isinstance(learner, FittedTree):
+        rules = rules_of_nodes(learner.tree_, learner.columns_, learner.target_)
+    else:
+        raise LearnerError(f"{type(learner).__name__} is neither a tree nor a rule set, so it has no rules")
+    return simplified(rules) if simplify else rules

@@ -1,0 +1,226 @@
+"""Fewer and shorter rules that decide every row as before.
+
+Each step is exact, by an argument about what rules answer:
+
+* A rule that covers no row, since one of its conditions nothing satisfies, answers for nothing.
+* A condition that every cell satisfies wholly, missing and unseen ones included, decides nothing.
+* Two rules that differ in their condition on one column only answer, of any row, for the rest's share times
+  the sum of the two conditions' shares. If that sum is again one condition (adjacent intervals, disjoint sets
+  of levels), one rule with it answers for exactly as much. Sibling leaves of a tree are of this kind.
+* In an ordered set a rule that an earlier one covers altogether is never reached; the order of rules of one
+  answer without another between them decides nothing, so there a later one serves as well.
+
+What may be merged: rules with equal distributions, always: then the probabilities stay too. Rules with the
+same answer but other distributions only where no row is ever divided among rules, because in a divided row
+the merged distribution could tip the balance; with ``complete_rows_only`` that is left aside, and the decision
+is kept for rows in which no tested value is missing or unseen. A merged rule has the mean distribution, by weight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from learners.rules.combining import everything, is_always, is_never, is_within, united
+from learners.rules.rule import Rule, RuleCondition, RuleSet, rule_id
+from learners.table import Column
+
+#: Decimals to which shares of missing values are compared: sums in another order are equal.
+_DIGITS = 12
+
+
+def simplified(rules: RuleSet, *, complete_rows_only: bool = False) -> RuleSet:
+    """The rules with whatever can be merged or left out by the module's argument.
+
+    Args:
+        rules: of a tree, or an ordered set.
+        complete_rows_only: keep the decision only for rows in which no tested value is missing or unseen;
+            merges more rules of a tree that divides rows.
+
+    Returns:
+        Rules in the order of their first parts, conditions in theirs. A merged rule of a tree has ``leaves``
+        in place of ``leaf``. Ranks of an ordered set, and so the first parts of its ids, count anew.
+    """
+    by_answer = rules.ordered or complete_rows_only or not _divides(rules)
+    work = _Simplification(rules, by_answer)
+    return replace(rules, rules=tuple(work.run()))
+
+
+def _divides(rules: RuleSet) -> bool:
+    """Whether some row may be shared by several rules."""
+    return any(
+        share not in (0.0, 1.0)
+        for rule in rules.rules
+        for condition in rule.conditions
+        for share in _shares(condition, rules.columns[condition.feature])
+    )
+
+
+def _shares(condition: RuleCondition, column: Column) -> tuple[float, ...]:
+    return (condition.missing,) if column.is_numeric else (condition.missing, condition.unseen)
+
+
+class _Simplification:
+    """The rules while they are being merged; ``None`` where one is gone."""
+
+    def __init__(self, rules: RuleSet, by_answer: bool) -> None:
+        self.columns = rules.columns
+        self.ordered = rules.ordered
+        self.by_answer = by_answer
+        self.rules = list(rules.rules)
+
+    def run(self) -> list[Rule]:
+        self.rules = [self._without_idle(rule) for rule in self.rules if not self._is_idle(rule)]
+        while True:
+            before = len(self.rules)
+            self._merge_all()
+            if self.ordered:
+                self._leave_out_unreached()
+            if len(self.rules) == before:
+                break
+        if not self.ordered:
+            return self.rules
+        return [
+            replace(rule, id=rule_id(rank, (one.condition.text() for one in rule.conditions), rule.answer))
+            for rank, rule in enumerate(self.rules, start=1)
+        ]
+
+    def _is_idle(self, rule: Rule) -> bool:
+        return any(is_never(condition, self.columns[condition.feature]) for condition in rule.conditions)
+
+    def _without_idle(self, rule: Rule) -> Rule:
+        """The rule without conditions that decide nothing."""
+        kept = tuple(one for one in rule.conditions if not is_always(one, self.columns[one.feature]))
+        if len(kept) == len(rule.conditions):
+            return rule
+        place = rule.leaf if rule.leaf is not None else min(rule.leaves, default=0)
+        return replace(rule, conditions=kept, id=rule_id(place, (one.condition.text() for one in kept), rule.answer))
+
+    def _merge_all(self) -> None:
+        """Merge what differs in one column only, column by column."""
+        features = {condition.feature for rule in self.rules for condition in rule.conditions}
+        for feature in sorted(features):
+            gone: set[int] = set()
+            for places in self._groups(feature).values():
+                if len(places) > 1:
+                    gone |= self._merge_group(places, feature)
+            self.rules = [rule for place, rule in enumerate(self.rules) if place not in gone]
+
+    def _groups(self, feature: int) -> dict[Any, list[int]]:
+        """Places of the rules that test a column, by all that else must be alike."""
+        groups: dict[Any, list[int]] = defaultdict(list)
+        block = 0
+        for place, rule in enumerate(self.rules):
+            if place and rule.answer != self.rules[place - 1].answer:
+                block += 1
+            rest = frozenset(_identity(one) for one in rule.conditions if one.feature != feature)
+            if len(rest) < len(rule.conditions):
+                alike: tuple[Any, ...] = (block if self.ordered else 0, type(rule.answer), rule.answer)
+                alike = (*alike, rule.deviation, None if self.by_answer else rule.distribution)
+            groups[alike, rest].append(place)
+        return groups
+
+    def _merge_group(self, places: Sequence[int], feature: int) -> set[int]:
+        """Unite rules along a column as far as that goes; the places of those that are gone."""
+        column = self.columns[feature]
+        gone: set[int] = set()
+        sets: list[tuple[float, int]] = []
+        intervals: list[tuple[float, int]] = []
+        for place in places:
+            own = self._condition(place, feature)
+            (intervals if own.codes is None and column.is_numeric else sets).append((own.low, place))
+        for chain in (sorted(intervals), sorted(sets)):
+            last: int | None = None
+            for _, place in chain:
+                if last is None:
+                    last = place
+                    continue
+                one, other = self._condition(last, feature), self._condition(place, feature)
+                union = united(one, other, column)
+                if union is None:
+                    last = place
+                    continue
+                kept, lost = min(last, place), max(last, place)
+                self.rules[kept] = self._merged(self.rules[kept], self.rules[lost], feature, union)
+                gone.add(lost)
+                last = kept
+        return gone
+
+    def _condition(self, place: int, feature: int) -> RuleCondition:
+        """The rule's condition on a column; where merging has dropped it, one that everything satisfies."""
+        for condition in self.rules[place].conditions:
+            if condition.feature == feature:
+                return condition
+        return everything(feature, self.columns[feature])
+
+    def _merged(self, one: Rule, other: Rule, feature: int, union: RuleCondition) -> Rule:
+        conditions = tuple(union if own.feature == feature else own for own in one.conditions)
+        weight = one.weight + other.weight
+        merged = replace(
+            one,
+            leaf=None,
+            leaves=() if self.ordered else tuple(sorted({*_leaves(one), *_leaves(other)})),
+            conditions=conditions,
+            rows=one.rows + other.rows,
+            weight=weight,
+        )
+        if one.distribution is not None and other.distribution is not None and one.distribution != other.distribution:
+            parts = (one.weight, other.weight) if weight > 0 else (1.0, 1.0)
+            pairs = zip(one.distribution, other.distribution, strict=True)
+            shares = tuple((parts[0] * left + parts[1] * right) / sum(parts) for left, right in pairs)
+            merged = replace(merged, distribution=shares, confidence=max(shares))
+        place = min(merged.leaves, default=0)
+        merged = replace(merged, id=rule_id(place, (own.condition.text() for own in conditions), one.answer))
+        return self._without_idle(merged)
+
+    def _leave_out_unreached(self) -> None:
+        """Of an ordered set: rules of which another one covers all rows."""
+        kept: list[Rule] = []
+        for rule in self.rules:
+            if not any(self._covers(earlier, rule) for earlier in kept):
+                kept.append(rule)
+        later: list[Rule] = []
+        for rule in reversed(kept):
+            if not self._is_needless(rule, later):
+                later.append(rule)
+        self.rules = later[::-1]
+
+    def _is_needless(self, rule: Rule, later: Sequence[Rule]) -> bool:
+        """Whether one of the next rules, given last to first, all of the same answer, covers all its rows.
+
+        The default is not asked: how many rows no rule covers would be another number without the rule.
+        """
+        for follower in reversed(later[1:]):
+            if follower.answer != rule.answer:
+                return False
+            if self._covers(follower, rule):
+                return True
+        return False
+
+    def _covers(self, wide: Rule, narrow: Rule) -> bool:
+        """Whether every row that one rule covers is covered by another."""
+        own = {condition.feature: condition for condition in narrow.conditions}
+        return all(
+            condition.feature in own and is_within(own[condition.feature], condition, self.columns[condition.feature])
+            for condition in wide.conditions
+        )
+
+
+def _leaves(rule: Rule) -> Iterable[int]:
+    return rule.leaves if rule.leaf is None else (rule.leaf,)
+
+
+def _identity(condition: RuleCondition) -> tuple[Any, ...]:
+    """What makes two conditions the same."""
+    return (
+        condition.feature,
+        condition.low,
+        condition.high,
+        condition.codes,
+        condition.negated,
+        round(condition.missing, _DIGITS),
+        round(condition.unseen, _DIGITS) if math.isfinite(condition.unseen) else 0.0,
+    )
