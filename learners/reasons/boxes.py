@@ -1,0 +1,269 @@
+"""What each node's path asks of each column, merged: the boxes into which a tree cuts the rows.
+
+A path's tests on one column merge into an interval or a set of levels. That state is kept once, at
+the node beneath the last of these tests: a leaf's box is the states at those nodes of its path that
+are the last for their column. So the boxes of all leaves take memory in proportion to the nodes,
+and whatever depends on single states (how far is this row from it?) is computed for all nodes at
+once and then added up along the paths.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from learners.base import Learner
+from learners.errors import LearnerError
+from learners.explanation import Condition
+from learners.table import Column, Kind
+from learners.trees.estimator import FittedTree
+from learners.trees.nodes import LEAF, LEVELS, THRESHOLD, Nodes
+from learners.types import Array, BoolArray, FloatArray, IntArray
+
+#: Most bytes that the sets of levels of one tree may take.
+_MAX_SET_BYTES = 1 << 28
+
+
+@dataclass(frozen=True)
+class LevelSets:
+    """The levels that are left of one column, at each node beneath a test on it.
+
+    Attributes:
+        nodes: m ids, ascending.
+        bits: uint8 (m, ceil(L / 8)), the set of codes of each, packed as :func:`numpy.packbits` does.
+        n_levels: L.
+    """
+
+    nodes: IntArray
+    bits: Array
+    n_levels: int
+
+    def members(self, places: IntArray) -> BoolArray:
+        """The sets at some of the places as a matrix of flags, shape (number of places, L)."""
+        members: BoolArray = np.unpackbits(self.bits[places], axis=1, count=self.n_levels).astype(np.bool_)
+        return members
+
+    def set_at(self, node: int) -> BoolArray:
+        """The set at one node, shape (L,)."""
+        members: BoolArray = self.members(np.searchsorted(self.nodes, [node]))[0]
+        return members
+
+
+class Boxes:
+    """The states of a tree's paths. Arrays have one entry a node; the root's say that nothing is asked.
+
+    Attributes:
+        nodes, columns: the tree and what it tests.
+        tested: the column tested by the test that leads to the node; -1 at the root.
+        branch: the branch by which its parent leads to it.
+        before: the next node up the path beneath a test on the same column, or 0.
+        low, high: of numeric and ordinal columns, ``low < cell <= high``.
+        sets: by column with levels, the levels that are left.
+    """
+
+    def __init__(self, nodes: Nodes, columns: tuple[Column, ...]) -> None:
+        if not np.isin(nodes.test, (LEAF, THRESHOLD, LEVELS)).all():
+            raise LearnerError("the tree has tests on several columns at once; its leaves are no boxes")
+        self.nodes = nodes
+        self.columns = columns
+        self.parent = np.maximum(nodes.parent, 0).astype(np.int64)
+        self.tested = np.where(nodes.parent >= 0, nodes.feature[self.parent], -1).astype(np.int64)
+        self.branch = np.arange(nodes.n_nodes) - nodes.first_child[self.parent]
+        self.before = _states_before(nodes, self.tested)
+        self._by_depth = _split_by_depth(nodes)
+        self.low, self.high = self._bounds()
+        self.sets = self._level_sets()
+        self.leaves = nodes.leaves()
+
+    def merge_down(self, own: Array, merge: np.ufunc) -> Array:
+        """Combine what each single test says with the state before it; ``own`` is changed and returned."""
+        for ids in self._by_depth:
+            own[ids] = merge(own[ids], own[self.before[ids]])
+        return own
+
+    def sum_paths(self, states: Array) -> Array:
+        """The sum of the states along each node's path: of each column its last state.
+
+        Args:
+            states: (N,), 0 at the root, and never less at a state than at the one before it, so
+                that nothing cancels.
+        """
+        steps = states - states[self.before]
+        sums = np.zeros_like(steps)
+        for ids in self._by_depth:
+            sums[ids] = sums[self.parent[ids]] + steps[ids]
+        return sums
+
+    def multiply_paths(self, shares: FloatArray) -> FloatArray:
+        """The product of the shares on each node's path, shape (N,)."""
+        products = np.ones(len(shares))
+        for ids in self._by_depth:
+            products[ids] = products[self.parent[ids]] * shares[ids]
+        return products
+
+    def any_on_path(self, flags: BoolArray) -> BoolArray:
+        """Whether a node or one above it is flagged."""
+        found = flags.copy()
+        for ids in self._by_depth:
+            found[ids] |= found[self.parent[ids]]
+        return found
+
+    def shares(self, row: FloatArray) -> FloatArray:
+        """The share of a row that takes each single branch, given that it comes to its test; shape (N,).
+
+        1 or 0 where the value decides. Where it is missing and the test names no branch for that, or
+        is a level without a branch, the branch's share of the training weight.
+        """
+        taken = self._taken(row)[self.parent]
+        shares = np.where(taken < 0, self.nodes.fraction, (taken == self.branch).astype(np.float64))
+        shares[0] = 1.0
+        return shares
+
+    def _taken(self, row: FloatArray) -> IntArray:
+        """The branch that a row takes at each inner node, -1 where its value decides nothing."""
+        nodes = self.nodes
+        feature = np.maximum(nodes.feature, 0)
+        cells = row[feature]
+        taken = (cells > nodes.threshold).astype(np.int64)
+        if self.sets:
+            coded = np.array([not column.is_numeric for column in self.columns])
+            taken[(cells < 0) & coded[feature]] = -1  # an unseen level under a threshold on codes
+            levels = nodes.test == LEVELS
+            taken[levels] = nodes.other_branch[levels]
+            asked = np.repeat(np.flatnonzero(levels), nodes.level_count[levels])
+            places = _places_of(nodes, np.flatnonzero(levels))
+            hit = nodes.level_codes[places] == cells[asked]
+            taken[asked[hit]] = nodes.level_branch[places[hit]]
+        absent = np.isnan(cells)
+        taken[absent] = nodes.missing_branch[absent]
+        return taken
+
+    def path_states(self, leaf: int) -> dict[int, int]:
+        """By column, the node that holds the path's state of it, in the order in which the path first tests them."""
+        found: dict[int, int] = {}
+        node = leaf
+        while node > 0:
+            feature = int(self.tested[node])
+            last = found.pop(feature, node)  # put anew, so that the order is that of the first test
+            found[feature] = last
+            node = int(self.parent[node])
+        return dict(reversed(found.items()))
+
+    def condition(self, node: int) -> Condition:
+        """The state at a node in words: an interval, or a set of levels."""
+        column = self.columns[self.tested[node]]
+        if column.is_numeric:
+            return _interval(column, float(self.low[node]), float(self.high[node]))
+        members = self.sets[int(self.tested[node])].set_at(node)
+        codes = np.flatnonzero(members)
+        if column.kind is Kind.ORDINAL and len(codes) and codes[-1] - codes[0] == len(codes) - 1:
+            low = codes[0] - 1 if codes[0] > 0 else -np.inf
+            high = codes[-1] if codes[-1] < len(members) - 1 else np.inf
+            if np.isfinite(low) or np.isfinite(high):
+                return _interval(column, float(low), float(high))
+        return Condition(column.name, "in", values=tuple(column.labels[code] for code in codes))
+
+    def _bounds(self) -> tuple[FloatArray, FloatArray]:
+        threshold = np.where(self.nodes.test == THRESHOLD, self.nodes.threshold, np.nan)[self.parent]
+        bounded = ~np.isnan(threshold) & (self.tested >= 0)
+        low = np.where(bounded & (self.branch == 1), threshold, -np.inf)
+        high = np.where(bounded & (self.branch == 0), threshold, np.inf)
+        return self.merge_down(low, np.maximum), self.merge_down(high, np.minimum)
+
+    def _level_sets(self) -> dict[int, LevelSets]:
+        found = {}
+        size = 0
+        for feature in np.unique(self.tested[self.tested >= 0]).tolist():
+            n_levels = len(self.columns[feature].levels)
+            if self.columns[feature].is_numeric:
+                continue
+            ids = np.flatnonzero(self.tested == feature)
+            size += len(ids) * (n_levels + 7) // 8
+            if size > _MAX_SET_BYTES:
+                raise LearnerError("the tree tests too many levels at too many nodes for its boxes to be held")
+            found[feature] = LevelSets(ids, self._merged_sets(ids, n_levels), n_levels)
+        return found
+
+    def _merged_sets(self, ids: IntArray, n_levels: int) -> Array:
+        bits = np.empty((len(ids), (n_levels + 7) // 8), np.uint8)
+        places = {node: place for place, node in enumerate(ids.tolist())}
+        for node, place in places.items():  # ascending, so that the state before is ready
+            bits[place] = np.packbits(self._own_set(node, n_levels))
+            before = int(self.before[node])
+            if before:
+                bits[place] &= bits[places[before]]
+        return bits
+
+    def _own_set(self, node: int, n_levels: int) -> BoolArray:
+        """The levels that take the branch to a node, by its test alone."""
+        nodes, parent, branch = self.nodes, int(self.parent[node]), int(self.branch[node])
+        codes = np.arange(n_levels)
+        if nodes.test[parent] == THRESHOLD:
+            above: BoolArray = codes > nodes.threshold[parent]
+            return above if branch == 1 else ~above
+        members = np.full(n_levels, branch == nodes.other_branch[parent])
+        listed, branches = nodes.levels_of(parent)
+        members[listed] = branches == branch
+        return members
+
+
+def boxes_of(learner: Learner) -> Boxes:
+    """The boxes of a fitted tree, made once for each.
+
+    Raises:
+        NotFittedError: the learner has not been fitted.
+        LearnerError: it is no tree of tests on single columns.
+    """
+    learner.check_fitted()
+    if not isinstance(learner, FittedTree):
+        raise LearnerError(f"a {learner.name} is no tree")
+    known = _known.get(learner)
+    if known is None or known.nodes is not learner.tree_:
+        known = _known[learner] = Boxes(learner.tree_, learner.columns_)
+    return known
+
+
+_known: WeakKeyDictionary[Learner, Boxes] = WeakKeyDictionary()
+
+
+def _interval(column: Column, low: float, high: float) -> Condition:
+    if low == -np.inf:
+        return Condition(column.name, "<=", threshold=column.decode(high))
+    if high == np.inf:
+        return Condition(column.name, ">", threshold=column.decode(low))
+    return Condition(column.name, "interval", low=column.decode(low), high=column.decode(high))
+
+
+def _states_before(nodes: Nodes, tested: IntArray) -> IntArray:
+    """For each node the last one above it beneath a test on the same column, or 0; one walk with a stack."""
+    columns, first, count = tested.tolist(), nodes.first_child.tolist(), nodes.n_children.tolist()
+    before = [0] * nodes.n_nodes
+    last = [0] * (max(columns) + 2)
+    stack = [0]
+    while stack:
+        node = stack.pop()
+        if node < 0:  # the subtree of ~node is done
+            last[columns[~node]] = before[~node]
+            continue
+        if node:
+            before[node] = last[columns[node]]
+            last[columns[node]] = node
+            stack.append(~node)
+        stack.extend(range(first[node], first[node] + count[node]))
+    return np.array(before, dtype=np.int64)
+
+
+def _split_by_depth(nodes: Nodes) -> list[IntArray]:
+    """Ids of the nodes of each depth but the root's."""
+    order = np.argsort(nodes.depth, kind="stable")
+    ends = np.cumsum(np.bincount(nodes.depth))
+    return np.split(order, ends[:-1])[1:]
+
+
+def _places_of(nodes: Nodes, ids: IntArray) -> IntArray:
+    """Places in the level arrays of all entries of these nodes, node by node."""
+    counts = nodes.level_count[ids].astype(np.int64)
+    starts = np.repeat(nodes.level_start[ids] - (np.cumsum(counts) - counts), counts)
+    return starts + np.arange(len(starts))

@@ -1,0 +1,104 @@
+"""The answer that is wanted: a class, or a number within a range; and which answers of a model are it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from learners.base import Classifier
+from learners.errors import ParameterError, SchemaError, quoted
+from learners.table import UNSEEN, Column, Table
+from learners.trees.estimator import FittedTree
+from learners.types import BoolArray, FloatArray, IntArray, Scalar
+
+
+@dataclass(frozen=True)
+class WantedClass:
+    """A class that shall be decided for.
+
+    Attributes:
+        column: the target.
+        code: of the class.
+        decide: the model's way from class probabilities to a code.
+    """
+
+    column: Column
+    code: int
+    decide: Callable[[FloatArray], IntArray]
+
+    def holds(self, answers: FloatArray) -> BoolArray:
+        """Which answers, shape (n, K), are it."""
+        held: BoolArray = self.decide(answers) == self.code
+        return held
+
+    def answer(self, answers: FloatArray) -> Scalar:
+        """The label of one answer, shape (K,)."""
+        return self.column.labels[int(self.decide(answers[None])[0])]
+
+
+@dataclass(frozen=True)
+class WantedRange:
+    """A number that shall lie from ``least`` to ``greatest``, both inclusive."""
+
+    least: float
+    greatest: float
+
+    def holds(self, answers: FloatArray) -> BoolArray:
+        held: BoolArray = (answers[:, 0] >= self.least) & (answers[:, 0] <= self.greatest)
+        return held
+
+    def answer(self, answers: FloatArray) -> Scalar:
+        return float(answers[0])
+
+
+Target: TypeAlias = WantedClass | WantedRange
+
+
+def target_of(learner: FittedTree, wanted: Any) -> Target:
+    """What a caller wants of a model.
+
+    Args:
+        learner: fitted.
+        wanted: a class label, or (least, greatest) of a regression, either of them None.
+
+    Raises:
+        ParameterError: the model has no such class, or the range is none.
+    """
+    column = learner.target_
+    if isinstance(learner, Classifier):
+        return WantedClass(column, _class_code(column, wanted), learner.decide)
+    if not isinstance(wanted, tuple) or len(wanted) != 2 or wanted == (None, None):
+        raise ParameterError(
+            f"of a regression a range is wanted: a minimum, a maximum or both; not {quoted(wanted)}", field="wanted"
+        )
+    try:
+        low = -np.inf if wanted[0] is None else column.encode(wanted[0])
+        high = np.inf if wanted[1] is None else column.encode(wanted[1])
+    except SchemaError as error:
+        raise ParameterError(f"the bounds of what is wanted are numbers: {error}", field="wanted") from None
+    if low > high:
+        raise ParameterError("the wanted range is empty: its minimum is above its maximum", field="wanted")
+    return WantedRange(float(low), float(high))
+
+
+def _class_code(column: Column, wanted: Any) -> int:
+    if not isinstance(wanted, str | int | float | np.generic):
+        raise ParameterError(f"of a classifier a class is wanted, not {quoted(wanted)}", field="wanted")
+    try:
+        code = int(column.encode(wanted))  # type: ignore[arg-type]
+    except SchemaError:
+        code = int(UNSEEN)
+    if code == UNSEEN:
+        shown = ", ".join(column.levels[:20]) + (", ..." if len(column.levels) > 20 else "")
+        raise ParameterError(f"the model has no class {quoted(wanted)}; it has {shown}", field="wanted")
+    return code
+
+
+def answers_of(learner: FittedTree, table: Table) -> FloatArray:
+    """The model's answers: class probabilities, shape (n, K), or numbers, shape (n, 1)."""
+    if isinstance(learner, Classifier):
+        return learner.predict_proba(table)
+    return np.asarray(learner.predict(table), dtype=np.float64).reshape(-1, 1)
