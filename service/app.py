@@ -22,6 +22,7 @@ from service.operations.ingesting import Ingester
 from service.operations.keys import Keyring, is_loopback
 from service.operations.serving import ChangeWatcher, Serving
 from service.routes import (
+    comparisons,
     datasets,
     docs,
     jobs,
@@ -117,6 +118,7 @@ def _lifespan(services: Services) -> Callable[[FastAPI], AbstractAsyncContextMan
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         services.keyring.load(services.store)
+        remove_abandoned(services.settings.scratch)
         actions = {
             changes.REGISTRY: services.serving.refresh,
             changes.KEYS: lambda counter: services.keyring.load(services.store),

@@ -299,6 +299,10 @@ class Rulewood:
             return self._send("GET", path, params={"format": "svg"} | view).text
         return self._send("POST", path, params=view, json={"row": row}).text
 
+    def compare(self, before: str, after: str, **wanted: Any) -> Json:
+        """What differs between two versions; ``wanted`` as in the API (``dataset``, ``listed``, ...)."""
+        return self._json("GET", f"/models/{_path(before)}/comparison", params={"with": after} | wanted)
+
     # Operations
 
     def is_ready(self) -> bool:

@@ -28,6 +28,12 @@ from learners.types import Array, FloatArray
 
 #: Makes an unfitted learner; called once a fold.
 MakeLearner = Callable[[], Learner]
+#: Is shown the fitted learner of a fold.
+Observe = Callable[[Learner], None]
+
+
+def look_away(model: Learner) -> None:
+    """The observer that takes no notice."""
 
 
 def evaluate_fold(
@@ -40,6 +46,7 @@ def evaluate_fold(
     *,
     fold: int = 1,
     progress: Progress = no_progress,
+    observe: Observe = look_away,
 ) -> FoldResult:
     """Fit a fresh learner on some rows and judge it on others.
 
@@ -48,6 +55,8 @@ def evaluate_fold(
         train_rows, test_rows: row indices without a row in common.
         sample_weight: shape (n,), of the whole table; weighs training and judging.
         fold: number to be kept in the result, from 1.
+        progress: of the fit.
+        observe: is shown the fitted learner, e.g. to keep its rules.
 
     Raises:
         DataError: a part is empty or the two overlap; or what the learner's ``fit`` refuses.
@@ -62,6 +71,7 @@ def evaluate_fold(
     weights = None if sample_weight is None else check_weights(sample_weight, data.n_rows)
     train_weights, test_weights = (None, None) if weights is None else (weights[train], weights[test])
     model.fit(data.take(train), truth.take(train), train_weights, progress=progress)
+    observe(model)
     asked, wanted = data.take(test), truth.take(test)
     if isinstance(model, Classifier):
         found = _judge_classifier(model, asked, wanted, test, test_weights)
@@ -87,8 +97,10 @@ def _row_indices(rows: Array) -> Array:
 def _judge_classifier(
     model: Classifier, table: Table, target: Series, rows: Array, weights: FloatArray | None
 ) -> dict[str, Any]:
-    probabilities = align_probabilities(model.predict_proba(table), model.target_, target.column)
-    predicted = np.argmax(probabilities, axis=1)
+    given = model.predict_proba(table)
+    probabilities = align_probabilities(given, model.target_, target.column)
+    codes = np.array([target.column.encode(label) for label in model.target_.labels], dtype=np.int64)
+    predicted = codes[model.decide(given)]
     return {
         "metrics": classification_metrics(target.codes, probabilities, predicted, weights),
         "confusion": confusion_matrix(target.codes, predicted, len(target.column.levels), weights).tolist(),

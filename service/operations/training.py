@@ -17,8 +17,10 @@ from sqlalchemy.orm import Session
 from learners import catalog
 from learners.base import Learner, Progress
 from learners.compilation import compile_defaults
+from learners.errors import LearnerError
 from learners.evaluation import FoldResult, combine, evaluate_fold
 from learners.evaluation.crossval import plan_folds, plan_hold_out
+from learners.rules.stability import digest_rules, rule_stability
 from learners.table import Column, Table
 from service import registry
 from service.operations.learning_data import LearningData, prepare
@@ -94,6 +96,14 @@ def _evaluate(request: Mapping[str, Any], part: str, data: LearningData, progres
         number = int(part.removeprefix(_FOLD))
         folds = plan_folds(data.target, evaluation["folds"], seed, stratified=evaluation["stratified"])
         split, warnings = folds[number - 1], folds.warnings
+    found: dict[str, Any] = {}
+
+    def keep_rules(model: Learner) -> None:
+        try:
+            found["rules"] = digest_rules(model)
+        except LearnerError:
+            found["rules"] = None  # a learner without rules
+
     result = evaluate_fold(
         lambda: make_learner(request),
         data.table,
@@ -103,8 +113,9 @@ def _evaluate(request: Mapping[str, Any], part: str, data: LearningData, progres
         data.weights,
         fold=number,
         progress=progress,
+        observe=keep_rules,
     )
-    return {**result.to_json(), "plan_warnings": list(warnings), "dropped_rows": data.dropped}
+    return {**result.to_json(), **found, "plan_warnings": list(warnings), "dropped_rows": data.dropped}
 
 
 def _fit(
@@ -168,9 +179,11 @@ def _combine(request: Mapping[str, Any], dataset: Dataset, folds: list[dict[str,
     if not folds:
         return None
     target = next(Column.from_json(column) for column in dataset.columns if column["name"] == request["target"])
-    own = {"plan_warnings", "dropped_rows"}
+    own = {"plan_warnings", "dropped_rows", "rules"}
     results = [FoldResult.from_json({name: v for name, v in fold.items() if name not in own}) for fold in folds]
-    return combine(results, target, warnings=folds[0]["plan_warnings"])
+    summary = combine(results, target, warnings=folds[0]["plan_warnings"])
+    digests = [fold.get("rules") for fold in folds]
+    return summary | ({"stability": rule_stability(digests)} if all(digests) and len(digests) > 1 else {})
 
 
 def _register(

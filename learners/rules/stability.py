@@ -1,0 +1,142 @@
+"""How often the same rules come back when a learner is fitted on other rows, e.g. in each fold.
+
+Rules are compared by their structure, the numbers in their bounds left out; how far the numbers
+wander is told beside. A model that finds other rules on every nine tenths of its data deserves less
+trust in each of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from learners.base import Learner
+from learners.rules import rules_of
+from learners.rules.compare import bounds, content, structure
+from learners.rules.rule import Rule, RuleCondition
+from learners.trees.nodes import LEAF, Nodes
+from learners.trees.paths import condition_of
+
+#: Of so many rules, the heaviest, is the text kept; of so many more only that they are there.
+MAX_RULES = 200
+_MAX_COUNTED = 20_000
+_DIGITS = 16
+
+
+def digest_rules(learner: Learner) -> dict[str, Any]:
+    """What has to be kept of one fitted learner's rules; plain JSON of bounded size.
+
+    Raises:
+        LearnerError: the learner has no rules.
+    """
+    rules = rules_of(learner).rules
+    total = sum(rule.weight for rule in rules) or 1.0
+    heaviest = sorted(rules, key=lambda rule: -rule.weight)[:_MAX_COUNTED]
+    texts = [structure(rule) for rule in heaviest]
+    supports: Counter[str] = Counter()
+    for rule, text in zip(heaviest, texts, strict=True):
+        supports[_short_hash(text)] += rule.weight / total
+    return {
+        "n_rules": len(rules),
+        "root": _root(learner),
+        "supports": dict(supports),
+        "rules": [
+            {
+                "structure": text,
+                "content": _short_hash(content(rule)),
+                "bounds": _bounds_by_column(rule),
+                "support": rule.weight / total,
+            }
+            for rule, text in zip(heaviest[:MAX_RULES], texts, strict=False)
+        ],
+    }
+
+
+def _short_hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+
+def _root(learner: Learner) -> dict[str, Any] | None:
+    """The first test of a tree: its column, and the test as its first branch has it."""
+    nodes = getattr(learner, "tree_", None)
+    if not isinstance(nodes, Nodes) or nodes.test[0] == LEAF:
+        return None
+    column = learner.columns_[int(nodes.feature[0])]
+    return {"column": column.name, "test": condition_of(nodes, column, 0, 0).text()}
+
+
+def _bounds_by_column(rule: Rule) -> dict[str, list[float]]:
+    """The numbers in a rule; bounds that are levels of an ordinal column are none."""
+    return {one.condition.column: list(bounds(one)) for one in rule.conditions if bounds(one) and _is_numeric(one)}
+
+
+def _is_numeric(condition: RuleCondition) -> bool:
+    told = condition.condition
+    return any(isinstance(bound, float) for bound in (told.threshold, told.low, told.high))
+
+
+def rule_stability(digests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """How often roots and rules recur among fits; plain JSON.
+
+    Args:
+        digests: one of :func:`digest_rules` for each fit.
+
+    Returns:
+        ``fits``; ``roots``, columns that are tested first and how often; ``rules``, by how many fits
+        have a rule of that structure (``fits``), how many have it to the bit (``identical``, the most
+        frequent form), mean ``support`` and the range of each bound; and ``agreement``, the mean over
+        pairs of fits of the share of support that falls to structures that both have (1 for equal rules).
+    """
+    by_structure: dict[str, list[tuple[int, Mapping[str, Any]]]] = defaultdict(list)
+    for number, digest in enumerate(digests):
+        for rule in digest["rules"]:
+            by_structure[rule["structure"]].append((number, rule))
+    recurring = [_recurrence(text, found) for text, found in by_structure.items()]
+    recurring.sort(key=lambda record: (-record["fits"], -record["support"], record["structure"]))
+    roots = Counter(digest["root"]["column"] for digest in digests if digest["root"])
+    tests: dict[str, Counter[str]] = defaultdict(Counter)
+    for digest in digests:
+        if digest["root"]:
+            tests[digest["root"]["column"]][digest["root"]["test"]] += 1
+    return {
+        "fits": len(digests),
+        "rules_mean": sum(digest["n_rules"] for digest in digests) / len(digests),
+        "agreement": _agreement(digests),
+        "roots": [
+            {"column": column, "fits": count, "tests": dict(tests[column].most_common())}
+            for column, count in roots.most_common()
+        ],
+        "rules": recurring[:MAX_RULES],
+        "rules_total": len(recurring),
+    }
+
+
+def _recurrence(text: str, found: Sequence[tuple[int, Mapping[str, Any]]]) -> dict[str, Any]:
+    fits = {number for number, _ in found}
+    forms: dict[str, set[int]] = defaultdict(set)
+    ranges: dict[str, list[list[float]]] = {}
+    for number, rule in found:
+        forms[rule["content"]].add(number)
+        for column, values in rule["bounds"].items():
+            known = ranges.setdefault(column, [[value, value] for value in values])
+            for span, value in zip(known, values, strict=True):
+                span[0], span[1] = min(span[0], value), max(span[1], value)
+    return {
+        "structure": text,
+        "fits": len(fits),
+        "identical": max(len(numbers) for numbers in forms.values()),
+        "support": sum(rule["support"] for _, rule in found) / len(fits),
+        "bounds": {
+            column: [{"least": low, "greatest": high} for low, high in spans] for column, spans in ranges.items()
+        },
+    }
+
+
+def _agreement(digests: Sequence[Mapping[str, Any]]) -> float | None:
+    """Mean over pairs of fits of the support that both give to the same structures; ``None`` for a single fit."""
+    supports = [Counter(digest["supports"]) for digest in digests]
+    shared = [sum((one & other).values()) for one, other in combinations(supports, 2)]
+    return sum(shared) / len(shared) if shared else None

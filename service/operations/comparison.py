@@ -1,0 +1,259 @@
+"""Two versions compared: what their evaluations say, which rules changed, whose answer changes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from learners.base import Classifier, Learner
+from learners.errors import LearnerError
+from learners.evaluation.metrics import mean_absolute_error, root_mean_squared_error
+from learners.rules import rules_of
+from learners.rules.compare import Move, compare_rules
+from learners.rules.rule import Rule
+from learners.table import Series, Table
+from learners.types import Array
+from service.errors import Conflict, Fault, Invalid, NotFound
+from service.formats.table_file import open_table
+from service.operations import models as versions
+from service.operations.serving import Serving
+from service.store import datasets as datasets_table
+from service.store.blobs import Blobs
+from service.store.session import Store
+from service.store.tables import Dataset
+
+#: Rows that are answered at a time.
+_BATCH = 10_000
+#: Most cells of all rows that are answered: 400 MB.
+_MAX_CELLS = 50_000_000
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a comparison is made with."""
+
+    store: Store
+    blobs: Blobs
+    serving: Serving
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is to be compared.
+
+    Attributes:
+        before, after: references to two versions.
+        dataset: id of the rows that both answer; ``None`` for those from which ``after`` learned.
+        first_row, n_rows: which of its rows are answered.
+        listed: at most so many rules of each list, and so many rows, are given; all are counted.
+    """
+
+    before: str
+    after: str
+    dataset: str | None = None
+    first_row: int = 0
+    n_rows: int = 100_000
+    listed: int = 100
+
+
+def compare(parts: Parts, workspace: str, wanted: Wanted) -> dict[str, Any]:
+    """The comparison as JSON.
+
+    Raises:
+        NotFound: there is no such version or dataset.
+        Conflict: the versions are of different tasks.
+        Invalid: the dataset lacks a column that a version needs.
+    """
+    details = [versions.get_version(parts.store, workspace, ref) for ref in (wanted.before, wanted.after)]
+    before, after = (parts.serving.get(workspace, f"{one.name}:{one.version.version}") for one in details)
+    if before.identity.task != after.identity.task:
+        message = f"a {before.identity.task} and a {after.identity.task} cannot be compared"
+        raise Conflict(message, [Fault(message, parameter="with")])
+    old, new = (one.version for one in details)
+    return {
+        "before": {"model": details[0].name, "version": old.version},
+        "after": {"model": details[1].name, "version": new.version},
+        "parameters": _changed({"learner": old.learner} | old.parameters, {"learner": new.learner} | new.parameters),
+        "lineage": _changed(
+            old.lineage, new.lineage, ("dataset", "dataset_sha256", "rows", "target", "features", "seed")
+        ),
+        "metrics": _metrics(old.metrics, new.metrics),
+        "rules": _rules(before.learner, after.learner, wanted.listed),
+        "rows": _rows(parts, workspace, wanted, before.learner, after.learner, (old.lineage, new.lineage)),
+    }
+
+
+def _changed(
+    before: Mapping[str, Any], after: Mapping[str, Any], names: tuple[str, ...] | None = None
+) -> dict[str, dict[str, Any]]:
+    """The entries that differ; one that is absent is null."""
+    return {
+        name: {"before": before.get(name), "after": after.get(name)}
+        for name in (names or sorted({*before, *after}))
+        if before.get(name) != after.get(name)
+    }
+
+
+def _metrics(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """What either evaluation found, side by side, and the difference of the means."""
+    old, new = before.get("metrics", {}), after.get("metrics", {})
+    found = {}
+    for name in sorted({*old, *new}):
+        pair = {"before": old.get(name), "after": new.get(name)}
+        found[name] = pair | {"difference": _gap(old.get(name), new.get(name))}
+    return found
+
+
+def _gap(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> float | None:
+    """By how much the mean is greater after; None where either is unknown."""
+    means = [one and one["mean"] for one in (before, after)]
+    return None if None in means else float(means[1]) - float(means[0])  # type: ignore[arg-type]
+
+
+def _rules(before: Learner, after: Learner, listed: int) -> dict[str, Any] | None:
+    """Rules added, removed and moved; null where either has none."""
+    try:
+        difference = compare_rules(rules_of(before), rules_of(after))
+    except LearnerError:
+        return None
+    record: dict[str, Any] = {"same_total": len(difference.same)}
+    changed: dict[str, Sequence[Rule | Move]] = {
+        "added": difference.added,
+        "removed": difference.removed,
+        "moved": difference.moved,
+    }
+    for name, found in changed.items():
+        record[f"{name}_total"] = len(found)
+        record[name] = [one.to_json() for one in found[:listed]]
+    return record
+
+
+def _rows(
+    parts: Parts,
+    workspace: str,
+    wanted: Wanted,
+    before: Learner,
+    after: Learner,
+    lineages: tuple[Mapping[str, Any], Mapping[str, Any]],
+) -> dict[str, Any] | None:
+    """Whose answer changes; null where no dataset was named and that of ``after`` is gone or does not fit."""
+    try:
+        dataset = _dataset(parts.store, workspace, wanted.dataset or lineages[1]["dataset"])
+        table = open_table(parts.blobs.path(dataset.table_sha256))
+        rows = _part(table, wanted)
+        answers = _answers(before, rows), _answers(after, rows)
+    except (NotFound, Invalid):
+        if wanted.dataset is not None:
+            raise
+        return None
+    found = {
+        "dataset": dataset.id,
+        "first_row": wanted.first_row,
+        "compared": rows.n_rows,
+        "total": table.n_rows,
+        "learned_from": [
+            name
+            for name, lineage in zip(("before", "after"), lineages, strict=True)
+            if lineage["dataset"] == dataset.id
+        ],
+    }
+    return found | _difference(answers, _truth(rows, after), wanted)
+
+
+def _part(table: Table, wanted: Wanted) -> Table:
+    """The rows to be answered: those wanted, as far as there are so many and they fit into memory."""
+    n_rows = max(1, min(wanted.n_rows, _MAX_CELLS // max(1, table.n_columns)))
+    return Table(table.columns, table.values[wanted.first_row : wanted.first_row + n_rows])
+
+
+def _dataset(store: Store, workspace: str, dataset_id: str) -> Dataset:
+    with store.read() as session:
+        return datasets_table.get(session, workspace, dataset_id)
+
+
+def _answers(learner: Learner, rows: Table) -> Array:
+    """A learner's answers; labels as they are.
+
+    Raises:
+        Invalid: the rows lack a column that it needs.
+    """
+    try:
+        table = learner.check_table(rows)
+        batches = np.array_split(np.arange(table.n_rows), range(_BATCH, table.n_rows, _BATCH))
+        found = [learner.predict(table.take(batch)) for batch in batches if len(batch)]
+    except LearnerError as error:
+        message = f"the dataset does not fit: {error}"
+        raise Invalid(message, [Fault(message, parameter="dataset")]) from None
+    dtype = object if isinstance(learner, Classifier) else np.float64
+    return np.concatenate([np.asarray(one, dtype) for one in found]) if found else np.empty(0, dtype)
+
+
+def _truth(rows: Table, learner: Learner) -> Series | None:
+    """The target of the rows, if they have it in a form that fits."""
+    target = learner.target_  # type: ignore[attr-defined]
+    if target.name not in rows.names:
+        return None
+    series = rows.column(target.name)
+    if series.column.is_numeric != target.is_numeric:
+        return None
+    return series
+
+
+def _difference(answers: tuple[Array, Array], truth: Series | None, wanted: Wanted) -> dict[str, Any]:
+    before, after = answers
+    numeric = before.dtype == np.float64
+    changed = np.flatnonzero(before != after)
+    # Of numbers those that changed most come first.
+    order = changed[np.argsort(-np.abs(before[changed] - after[changed]), kind="stable")] if numeric else changed
+    record: dict[str, Any] = {"changed_total": len(changed)}
+    record["changed"] = [
+        {"row": wanted.first_row + int(row), "before": _plain(before[row]), "after": _plain(after[row])}
+        for row in order[: wanted.listed]
+    ]
+    if numeric:
+        return record | _against_numbers(before, after, truth)
+    pairs = Counter(zip(before[changed].tolist(), after[changed].tolist(), strict=True))
+    record["changes"] = [
+        {"before": old, "after": new, "rows": count} for (old, new), count in pairs.most_common(wanted.listed)
+    ]
+    return record | _against_labels(before, after, truth)
+
+
+def _against_labels(before: Array, after: Array, truth: Series | None) -> dict[str, Any]:
+    """How the answers agree with the target where it is known."""
+    if truth is None:
+        return {"target": None}
+    known = np.flatnonzero(~np.isnan(truth.cells) & (truth.cells >= 0))
+    labels = np.array([*truth.column.labels, None], dtype=object)[truth.cells[known].astype(np.int64)]
+    old, new = before[known] == labels, after[known] == labels
+    return {
+        "target": {
+            "rows": len(known),
+            "both_right": int(np.count_nonzero(old & new)),
+            "only_before_right": int(np.count_nonzero(old & ~new)),
+            "only_after_right": int(np.count_nonzero(~old & new)),
+            "both_wrong": int(np.count_nonzero(~old & ~new)),
+        }
+    }
+
+
+def _against_numbers(before: Array, after: Array, truth: Series | None) -> dict[str, Any]:
+    if truth is None:
+        return {"target": None}
+    known = np.flatnonzero(~np.isnan(truth.cells))
+    actual = truth.cells[known]
+    found: dict[str, Any] = {"rows": len(known)}
+    for name, answers in (("before", before), ("after", after)):
+        found[name] = {
+            "mean_absolute_error": mean_absolute_error(actual, answers[known]),
+            "root_mean_squared_error": root_mean_squared_error(actual, answers[known]),
+        }
+    return {"target": found}
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
