@@ -1,4 +1,4 @@
-"""The only import of numba: one decorator, so that kernels can also be run as plain Python.
+"""The only way to numba: one decorator, so that kernels can also be run as plain Python.
 
 numba is imported when a kernel first runs, not when its module is imported: a process that only
 answers small prediction requests never needs it, starts sooner and stays some 60 MB smaller.
@@ -7,7 +7,6 @@ answers small prediction requests never needs it, starts sooner and stays some 6
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,7 +38,7 @@ def kernel(function: Kernel) -> Kernel:
 
 
 def inner_kernel(function: Kernel) -> Kernel:
-    """Compile a function that only other kernels call: without the entry from Python, in half the time.
+    """Compile a function that only other kernels call: once, as part of these (see :mod:`learners._inner`).
 
     It cannot be called from Python; test the plain function, :func:`interpreted`.
     """
@@ -85,11 +84,6 @@ def uncompiled() -> Iterator[None]:
         _plain.reset(token)
 
 
-def is_loaded() -> bool:
-    """Whether numba has been imported, so that a kernel costs no more than its work."""
-    return "numba" in sys.modules
-
-
 class _Deferred:
     """Stands for a kernel until it is called; ``py_func`` is the function as written."""
 
@@ -119,12 +113,14 @@ class _Deferred:
                 import numba
 
                 function = _resolved(self.py_func)
-                options: dict[str, Any] = {"no_cfunc_wrapper": True}
+                options: dict[str, Any] = {"no_cfunc_wrapper": True, "cache": not self._is_inner}
                 if self._is_inner:
-                    options["no_cpython_wrapper"] = True
+                    from learners._inner import InnerCompiler
+
+                    options |= {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler}
                 if self._is_lean:
                     options["_nrt"] = False
-                self._compiled = numba.njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+                self._compiled = numba.njit(nogil=True, error_model="numpy", **options)(function)
                 function.__globals__[function.__name__] = self._compiled  # for one that calls itself
                 if not self._is_inner and self.py_func.__globals__.get(self.py_func.__name__) is self:
                     self.py_func.__globals__[self.py_func.__name__] = self._compiled

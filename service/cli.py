@@ -149,12 +149,10 @@ def health(
 
 @app.command("compile")
 def compile_kernels() -> None:
-    """Compile the learners' kernels into numba's cache, so that no first request waits for the compiler."""
+    """Compile the learners' kernels into numba's cache, so that no first training waits for the compiler."""
     from learners.compilation import compile_all
-    from service.operations import answering
 
     compile_all()
-    answering.warm()
     _say("compiled")
 
 

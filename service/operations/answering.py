@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-
 from service import strict_json
 from service.errors import Fault, NotAcceptable, UnsupportedMediaType
 from service.operations.codec import LARGE, to_matrix
 from service.operations.predict import Bounds, Describe, Form, answer_json, join_answer, plain_tail, read_body
 from service.operations.row_formats import TextFormat, TextRows, in_batches, read_rows, write_lines
 from service.operations.rows import Encoded, Options
-from service.operations.served import Identity, ServedModel
+from service.operations.served import ServedModel
 
 Format = Literal["json", "csv", "tsv", "ndjson"]
 
@@ -158,21 +156,6 @@ def _read_json(model: ServedModel, body: bytes, call: Call, bounds: Bounds) -> t
 def answer_fast(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
     """The answer of a simple JSON request without query, and its rows; None where it is not simple."""
     return _answer_small(model, body, bounds, describe)
-
-
-def warm() -> None:
-    """Compile, or load from the cache, the kernels of large requests, so that no request waits for the compiler."""
-    from learners import catalog
-    from learners.table import Column, Kind, Series, Table
-
-    table = Table.from_array(np.array([[0.0], [1.0]]), ["x"])
-    target = Series(Column("y", Kind.NOMINAL, ("a", "b")), table.values[:, 0].copy())
-    learner = catalog.make("decision-tree-classifier").fit(table, target)
-    model = ServedModel(learner, Identity("", "warm", 1, "classification"))
-    for body in (b'{"rows":[%b]}' % b",".join([b'{"x":1}'] * 200), b'{"columns":["x"],"data":[[1],[0.5]]}'):
-        encoded = model.codec.read_large(body, 200)
-        if encoded is not None:
-            model.answers(encoded.values)
 
 
 def _answer_small(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from operator import add
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -212,22 +211,25 @@ def _nothing_to_say(encoded: Encoded) -> bool:
 def join_answer(model: ServedModel, members: Iterable[bytes], tail: bytes, form: Form = "predictions") -> bytes:
     """The answer from its rows' members and what follows them."""
     answers = list(members)
-    rows = b"},".join(map(add, _numbers_of(len(answers)), answers))
-    return b"".join((model.head, b',"%b":[' % form.encode(), rows, b"}]" if answers else b"]", tail))
+    pieces = [b""] * (2 * len(answers))
+    pieces[::2] = _beginnings(len(answers))
+    pieces[1::2] = answers
+    pieces.append(b"}]" if answers else b"]")
+    return b"".join((model.head, b',"%b":[' % form.encode(), *pieces, tail))
 
 
-def _numbers_of(n_rows: int) -> Sequence[bytes]:
-    """How the answers of so many rows begin."""
-    return _first_numbers()[:n_rows] if n_rows <= _MAX_KEPT_NUMBERS else _begin_rows(n_rows)
+def _beginnings(n_rows: int) -> Sequence[bytes]:
+    """What stands before each of so many rows' members."""
+    return _first_beginnings()[:n_rows] if n_rows <= _MAX_KEPT_NUMBERS else _begin_rows(n_rows)
 
 
 @cache
-def _first_numbers() -> list[bytes]:
+def _first_beginnings() -> list[bytes]:
     return _begin_rows(_MAX_KEPT_NUMBERS)
 
 
 def _begin_rows(n_rows: int) -> list[bytes]:
-    return [b'{"row":%d,' % row for row in range(n_rows)]
+    return [b'{"row":0,', *(b'},{"row":%d,' % row for row in range(1, n_rows))][:n_rows]
 
 
 def plain_tail(n_rows: int) -> bytes:

@@ -7,7 +7,6 @@ dozen leaves cost a dozen encodings.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +17,8 @@ from learners.base import Classifier, Learner
 from learners.explanation import Explanation
 from learners.table import Table
 from learners.trees.estimator import TreeEstimator
+from learners.trees.setup import by_column
+from learners.trees.traverse import PackedTree
 from learners.types import FloatArray, Scalar
 from service.errors import Fault, TooLarge
 from service.operations.codec import RowCodec, to_matrix
@@ -25,13 +26,11 @@ from service.operations.json_text import encode_json
 from service.operations.rows import Inputs
 from service.operations.served_tree import MAX_NODES, Descent, Reasons
 
-#: Distinct answers that are kept as fragments; past it the memory starts anew.
-_MAX_FRAGMENTS = 20_000
+#: Bytes of answers that are kept as fragments; past it the memory starts anew.
+_MAX_KEPT_BYTES = 16 << 20
 #: Reasons of at most so many tests together are written on the event loop: some 10 ms.
 _SHORT_TESTS = 1_000
 _EXPLAINED_AT_ONCE = 32
-#: So few rows are not worth the loading of the compiler.
-_FEW_ROWS = 100
 
 
 @dataclass(frozen=True)
@@ -73,11 +72,16 @@ class ServedModel:
         self.head = encode_json(self.identity.to_json())[:-1]
         self.codec = RowCodec(self.inputs)
         self._fragments: dict[bytes, bytes] = {}
-        self._of_leaf: dict[int, bytes] = {}
+        self._kept_bytes = 0
+        self._tree: PackedTree | None = None
         self._descent: Descent | None = None
-        if isinstance(learner, TreeEstimator) and learner.tree_.n_nodes <= MAX_NODES:
-            self._descent = Descent(learner.tree_, learner.packed_tree_, learner.columns_)
-            self._reasons = Reasons(learner.tree_, learner.columns_)
+        if isinstance(learner, TreeEstimator):
+            self._tree = learner.packed_tree_
+            #: By node id, the fragment of a leaf once it has answered.
+            self._of_leaf = np.full(learner.tree_.n_nodes, None, dtype=object)
+            if learner.tree_.n_nodes <= MAX_NODES:
+                self._descent = Descent(learner.tree_, learner.packed_tree_, learner.columns_)
+                self._reasons = Reasons(learner.tree_, learner.columns_)
         #: Most tests on one path, and on all the paths that a row may follow together.
         self._depth, self._total_depth = _depths(learner)
 
@@ -87,6 +91,20 @@ class ServedModel:
         Args:
             values: shape (n, d), coded as in :mod:`learners.table`.
         """
+        if not len(values):
+            return []
+        if self._tree is None:
+            return self._by_numbers(values)
+        nodes, undecided = self._tree.descended(by_column(values))
+        answers: list[bytes] = self._of_leaf.take(nodes).tolist()
+        for row, members in zip(undecided.tolist(), self._by_numbers(values[undecided]), strict=True):
+            answers[row] = members
+        for row in [row for row, members in enumerate(answers) if members is None]:
+            answers[row] = self._of_leaf[nodes[row]] or self._learn_leaf(int(nodes[row]), values[row].tolist())
+        return answers
+
+    def _by_numbers(self, values: FloatArray) -> list[bytes]:
+        """The same from what the learner answers to each row."""
         if not len(values):
             return []
         numbers = np.ascontiguousarray(self._numbers(Table(self.inputs.columns, values)))
@@ -107,18 +125,19 @@ class ServedModel:
         if descent is None or (explain and len(rows) * self._depth > _SHORT_TESTS):
             return None
         found = []
+        of_leaf = self._of_leaf
         for cells in rows:
             leaf = descent.leaf(cells)
             if leaf < 0:
                 return None
-            members = self._of_leaf.get(leaf) or self._learn_leaf(leaf, cells)
+            members = of_leaf[leaf] or self._learn_leaf(leaf, cells)
             if explain:
                 members = b"".join((members, b',"explanation":', self._reason(leaf, cells)))
             found.append(members)
         return found
 
     def _learn_leaf(self, leaf: int, cells: Sequence[float]) -> bytes:
-        fragment = self._of_leaf[leaf] = self.answers(to_matrix([cells]))[0]
+        fragment = self._of_leaf[leaf] = self._by_numbers(to_matrix([cells]))[0]
         return fragment
 
     def _reason(self, leaf: int, cells: Sequence[float]) -> bytes:
@@ -137,7 +156,7 @@ class ServedModel:
         n_tests = 0
         for first in range(0, len(values), _EXPLAINED_AT_ONCE):
             rows = Table(self.inputs.columns, np.asfortranarray(values[first : first + _EXPLAINED_AT_ONCE]))
-            with uncompiled() if len(values) <= _FEW_ROWS else nullcontext():
+            with uncompiled():
                 explanations = self.learner.explain(rows)
             for explanation in explanations:
                 n_tests += explanation.n_tests
@@ -151,15 +170,20 @@ class ServedModel:
 
     def _numbers(self, table: Table) -> FloatArray:
         """What an answer is made of: class probabilities, shape (n, K), or values, shape (n, 1)."""
-        with uncompiled() if len(table) <= _FEW_ROWS else nullcontext():
+        with uncompiled():
             if isinstance(self.learner, Classifier):
                 return self.learner.predict_proba(table)
             return np.asarray(self.learner.predict(table), dtype=np.float64).reshape(-1, 1)
 
     def _remember(self, key: bytes, numbers: list[float]) -> bytes:
-        if len(self._fragments) >= _MAX_FRAGMENTS:
+        fragment = encode_json(self._members(numbers))[1:-1]
+        self._kept_bytes += len(key) + len(fragment)
+        if self._kept_bytes > _MAX_KEPT_BYTES:
+            self._kept_bytes = 0
             self._fragments = {}
-        fragment = self._fragments[key] = encode_json(self._members(numbers))[1:-1]
+            if self._tree is not None:
+                self._of_leaf[:] = None
+        self._fragments[key] = fragment
         return fragment
 
     def _members(self, numbers: list[float]) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +21,7 @@ from service.operations.serving import ChangeWatcher, Serving
 from service.store import changes
 from service.store.blobs import Blobs
 from service.store.session import Store
-from tests.service.operations.serving_models import mixed_table
+from tests.service.operations.serving_models import mixed_classifier, mixed_table
 
 WORKSPACE = "default"
 
@@ -159,9 +161,22 @@ def test_a_change_whose_following_failed_is_followed_at_the_next_look(store: Sto
     assert len(told) == 2
 
 
-def test_warming_makes_the_kernels_ready() -> None:
-    from learners._accel import is_loaded
-    from service.operations.answering import warm
+def test_no_request_however_large_loads_the_compiler(tmp_path: Path) -> None:
+    """So a serving process stays small, and nobody waits while kernels are compiled."""
+    path = tmp_path / "model"
+    path.write_bytes(dump_model(mixed_classifier().learner))
+    program = """
+import json, sys
+from pathlib import Path
+from learners.catalog import load_model
+from learners.persist import load_file
+from tests.service.operations.serving_models import Options, general, serve
 
-    warm()
-    assert is_loaded()
+model = serve(load_model(load_file(Path(sys.argv[1]))))
+row = {"size": 1.5, "a:b": None, "colour": "blue", "grade": "low", "on": True, "zip": "other"}
+body = json.dumps({"rows": [row, row | {"a:b": 2}] * 400}).encode()
+for options in (Options(), Options(explain=True)):
+    assert len(json.loads(general(model, body, options))["predictions"]) == 800
+assert "numba" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program, str(path)], check=True, cwd=Path(__file__).parents[3])
