@@ -36,7 +36,7 @@ def digest_rules(learner: Learner) -> dict[str, Any]:
     total = sum(rule.weight for rule in rules) or 1.0
     heaviest = sorted(rules, key=lambda rule: -rule.weight)[:_MAX_COUNTED]
     texts = [structure(rule) for rule in heaviest]
-    supports: Counter[str] = Counter()
+    supports: dict[str, float] = defaultdict(float)
     for rule, text in zip(heaviest, texts, strict=True):
         supports[_short_hash(text)] += rule.weight / total
     return {
@@ -137,6 +137,8 @@ def _recurrence(text: str, found: Sequence[tuple[int, Mapping[str, Any]]]) -> di
 
 def _agreement(digests: Sequence[Mapping[str, Any]]) -> float | None:
     """Mean over pairs of fits of the support that both give to the same structures; ``None`` for a single fit."""
-    supports = [Counter(digest["supports"]) for digest in digests]
-    shared = [sum((one & other).values()) for one, other in combinations(supports, 2)]
+    shared = [
+        sum(min(support, other["supports"].get(text, 0.0)) for text, support in one["supports"].items())
+        for one, other in combinations(digests, 2)
+    ]
     return sum(shared) / len(shared) if shared else None

@@ -182,8 +182,8 @@ def _combine(request: Mapping[str, Any], dataset: Dataset, folds: list[dict[str,
     own = {"plan_warnings", "dropped_rows", "rules"}
     results = [FoldResult.from_json({name: v for name, v in fold.items() if name not in own}) for fold in folds]
     summary = combine(results, target, warnings=folds[0]["plan_warnings"])
-    digests = [fold.get("rules") for fold in folds]
-    return summary | ({"stability": rule_stability(digests)} if all(digests) and len(digests) > 1 else {})
+    digests = [fold["rules"] for fold in folds if fold.get("rules")]
+    return summary | ({"stability": rule_stability(digests)} if len(digests) == len(folds) > 1 else {})
 
 
 def _register(
