@@ -39,13 +39,14 @@ from service.settings import Settings
 from service.store import changes
 from service.store.blobs import Blobs
 from service.store.session import Store
+from service.temporary import remove_abandoned
 from service.web.authentication import Authentication
 from service.web.gate import Gate, InFlight
 from service.web.observing import Observer
 from service.web.openapi import install_document
 from service.web.strict_routes import install_error_handlers
 
-_ROUTERS = (datasets, learners, jobs, models, predictions, rules, trees, keys, operations, metrics, docs)
+_ROUTERS = (datasets, learners, jobs, models, comparisons, predictions, rules, trees, keys, operations, metrics, docs)
 
 
 def from_environment() -> ASGIApp:

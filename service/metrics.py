@@ -96,13 +96,17 @@ class Metrics:
         return expose([self.snapshot(), *self._others()], BOUNDS)
 
     def _others(self) -> Iterator[dict[str, Any]]:
-        for path in sorted(self._folder.glob("*.json")) if self._folder is not None and self._folder.is_dir() else ():
+        if self._folder is None or not self._folder.is_dir():
+            return
+        for path in sorted(self._folder.iterdir()):
             process = int(path.stem) if path.stem.isdecimal() else 0
             if process == os.getpid():
                 continue
             if not _is_alive(process):
                 path.unlink(missing_ok=True)
                 continue
+            if path.suffix != ".json":
+                continue  # being written
             try:
                 yield json.loads(path.read_text())
             except FileNotFoundError:

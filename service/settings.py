@@ -116,3 +116,8 @@ class Settings(BaseSettings):
     def cache(self) -> Path:
         """Folder of the content-addressed disk cache."""
         return self.data / "cache"
+
+    @property
+    def scratch(self) -> Path:
+        """Folder of temporary folders; what a killed process leaves there the next start removes."""
+        return self.data / "scratch"

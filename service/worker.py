@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import make_url
 
 from service.settings import Settings
+from service.temporary import remove_abandoned
 
 if TYPE_CHECKING:
     from service.jobs.engine import Engine, EngineOptions
@@ -62,6 +63,7 @@ def run_worker(settings: Settings, *, parent_pid: int | None = None) -> None:
     ending = _Ending(parent_pid)
     settings.data.mkdir(parents=True, exist_ok=True)
     with exclusive_lock(settings.store_url, patience=LOCK_SECONDS if parent_pid is None else math.inf):
+        remove_abandoned(settings.scratch)
         engine = _make_engine(settings)
         engine.start()
         ending.wait()
@@ -141,6 +143,7 @@ def engine_options(settings: Settings) -> EngineOptions:
         workflows_url=url,
         schema=WORKFLOW_SCHEMA,
         processes=settings.processes,
+        scratch=settings.scratch,
         exclusive=folder is not None,
         limits=settings.limits,
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from service.client import Json, Rulewood
+from service.temporary import remove_abandoned, temporary_folder
 
 TABLE = Path(__file__).with_name("credit-g.csv")
 MODEL = "credit"
@@ -20,6 +21,7 @@ _START_SECONDS = 120.0
 _STOP_SECONDS = 30.0
 _BRANCHES = 3
 _RULES = 5
+_PURPOSE = "rulewood-demo"
 _PROGRAM = "from service.cli import main; main()"
 
 #: Writes a piece of text for the reader.
@@ -36,9 +38,11 @@ def run(write: Write) -> None:
     Raises:
         DemoError: the service did not come up. RulewoodError: a step was refused.
     """
-    with tempfile.TemporaryDirectory(prefix="rulewood-demo-") as folder:
+    place = Path(tempfile.gettempdir())
+    remove_abandoned(place, _PURPOSE)
+    with temporary_folder(place, _PURPOSE) as folder:
         write("Starting a service of its own on a temporary store ...\n")
-        with started_service(Path(folder)) as address, Rulewood(address) as client:
+        with started_service(folder) as address, Rulewood(address) as client:
             walk(client, address, write)
     write("\nThe service was stopped and its store removed. Yours: rulewood serve\n")
 

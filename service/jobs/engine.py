@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 from service.errors import ServiceError
 from service.jobs import durable
@@ -46,6 +47,7 @@ class EngineOptions:
             file the writers of both would wait for each other.
         schema: PostgreSQL schema of the workflows' tables.
         processes: parts computed at a time.
+        scratch: folder of temporary folders.
         exclusive: a lock makes sure that this is the only worker of its store.
         limits: time and memory of a part.
     """
@@ -53,6 +55,7 @@ class EngineOptions:
     workflows_url: str
     schema: str
     processes: int
+    scratch: Path
     exclusive: bool
     limits: Limits
 
@@ -82,7 +85,7 @@ class Engine:
         self.worker_id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
         self._store = store
         self._options = options
-        self._pool = Pool(options.processes, run_part, warm=warm)
+        self._pool = Pool(options.processes, run_part, options.scratch, warm=warm)
         self._runner = Runner(store, self._pool, work, options.limits, self.worker_id)
         self._heart = Heart(store, self.worker_id)
         self._tidy = tidy

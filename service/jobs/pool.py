@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import queue
-import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import NamedTuple
 from service.jobs.child import PartFunction
 from service.jobs.lane import Lane, LaneOptions, Ticket
 from service.jobs.outcomes import Outcome
+from service.temporary import TemporaryFolder
 
 #: Added to the priority number of each process, so that predictions go first.
 NICENESS = 10
@@ -29,19 +28,28 @@ class Running(NamedTuple):
 
 
 class Pool:
-    """``processes`` warm processes that all run one function; parts wait in order of arrival."""
+    """``processes`` warm processes that all run one function; parts wait in order of arrival.
+
+    Args:
+        processes: how many.
+        function: what they run.
+        scratch: where the folder is made through which they tell their progress.
+        warm: called in each new process.
+        niceness: added to the priority number of each.
+    """
 
     def __init__(
         self,
         processes: int,
         function: PartFunction,
+        scratch: Path,
         *,
         warm: Callable[[], None] | None = None,
         niceness: int = NICENESS,
     ) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="rulewood-worker-"))
+        self._folder = TemporaryFolder(scratch, "worker")
         self._tickets: queue.Queue[Ticket | None] = queue.Queue()
-        options = LaneOptions(function, warm, niceness, self._folder)
+        options = LaneOptions(function, warm, niceness, self._folder.path)
         self._lanes = [Lane(number, self._tickets, options) for number in range(processes)]
         for lane in self._lanes:
             lane.start()
@@ -88,7 +96,7 @@ class Pool:
             self._tickets.put(None)
         for lane in self._lanes:
             lane.join(timeout=5.0)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.close()
 
     def _waiting(self) -> list[Ticket]:
         with self._tickets.mutex:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from service.store import datasets as queries
 from service.store.blobs import Blobs
 from service.store.session import Store
 from service.store.tables import Dataset
+from service.temporary import temporary_folder
 
 _BLOCK_BYTES = 256 * 1024
 
@@ -98,10 +98,8 @@ def create(shelf: Shelf, workspace: str, received: Received, parent: Dataset | N
     """
     check_name(received.name, shelf.settings.limits.name_length)
     options = received.options.to_json()
-    folder = shelf.settings.data / "uploads"
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix="ingest-") as scratch:
-        out = Path(scratch) / "table"
+    with temporary_folder(shelf.settings.scratch, "reading") as folder:
+        out = folder / "table"
         ingested = shelf.ingester.read(
             received.path, options, out, filename=received.filename, content_type=received.content_type
         )

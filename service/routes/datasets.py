@@ -83,7 +83,7 @@ async def upload_dataset(
     The kind of each column is inferred, with the evidence shown, and can be overridden in `options.kinds`.
     Once this has answered 201 the dataset is kept.
     """
-    async with receive(request, services.settings.data / "uploads") as upload:
+    async with receive(request, services.settings.scratch) as upload:
         received = _received(services, upload, name, format, options)
         dataset = await run_in_threadpool(operations.create, shelf(services), who.workspace, received)
     return _made(response, dataset)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from service.errors import BadRequest, Fault
 from service.strict_json import quoted
+from service.temporary import temporary_folder
 
 #: Bytes gathered before they are written, so that small chunks cost few changes of thread.
 _WRITE_SIZE = 1024 * 1024
@@ -41,16 +41,15 @@ class Upload:
 
 
 @asynccontextmanager
-async def receive(request: Request, folder: Path) -> AsyncIterator[Upload]:
-    """The request's file in ``folder``, for as long as the context lasts.
+async def receive(request: Request, scratch: Path) -> AsyncIterator[Upload]:
+    """The request's file in a temporary folder beneath ``scratch``, for as long as the context lasts.
 
     Raises:
         BadRequest: a malformed multipart body, none or more than one file in it, or an unknown field.
         TooLarge: more bytes than allowed came.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=folder, prefix="upload-") as file:
-        upload = Upload(Path(file.name))
+    with temporary_folder(scratch, "upload") as folder, (folder / "file").open("xb") as file:
+        upload = Upload(folder / "file")
         media_type = request.headers.get("content-type", "")
         try:
             if media_type.lower().startswith("multipart/"):

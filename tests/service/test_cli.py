@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -111,17 +109,3 @@ def test_a_database_out_of_reach_is_told(tmp_path: Path) -> None:
 
 def test_health_of_nothing_is_bad() -> None:
     assert run.invoke(cli.app, ["health", "--port", "1"]).exit_code == 1
-
-
-def test_the_api_process_is_small_and_loads_no_engine() -> None:
-    program = """
-import sys, tempfile, resource
-from pathlib import Path
-from service.app import create_app
-from service.settings import Settings
-create_app(Settings(data=Path(tempfile.mkdtemp())))
-heavy = {"dbos", "pyarrow", "scipy", "sklearn", "numba", "pebble", "playwright"} & set(sys.modules)
-assert not heavy, heavy
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr

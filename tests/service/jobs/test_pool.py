@@ -20,8 +20,8 @@ from tests.service.jobs.conftest import PATIENCE, is_alive, wait_for
 
 
 @pytest.fixture(scope="module")
-def pool():
-    made = Pool(1, tasks.perform)
+def pool(tmp_path_factory):
+    made = Pool(1, tasks.perform, tmp_path_factory.mktemp("scratch"))
     yield made
     made.close()
 
@@ -86,10 +86,11 @@ def test_limits(pool):
 def test_processes_die_with_their_parent(tmp_path):
     program = (
         "import sys, time\n"
+        "from pathlib import Path\n"
         "from service.jobs.lane import Ticket\n"
         "from service.jobs.pool import Pool\n"
         "from tests.service.jobs import tasks\n"
-        "pool = Pool(2, tasks.perform)\n"
+        f"pool = Pool(2, tasks.perform, Path({str(tmp_path)!r}))\n"
         "tickets = [Ticket('j', 'p', {'do': 'spin', 'seconds': 600}) for _ in range(2)]\n"
         "[pool.submit(ticket) for ticket in tickets]\n"
         "while len([one for one in pool.running() if one.message]) < 2:\n"

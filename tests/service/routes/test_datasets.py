@@ -351,4 +351,4 @@ def test_two_uploads_at_once_do_not_mix(shared_api: Api) -> None:
 
 
 def test_no_file_is_left_behind(shared_api: Api) -> None:
-    assert list((shared_api.settings.data / "uploads").iterdir()) == []
+    assert list((shared_api.settings.data / "scratch").iterdir()) == []
