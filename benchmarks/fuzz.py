@@ -1,33 +1,49 @@
 """Malformed requests by the ten thousand, and schemathesis at length: nothing may answer with a 5xx.
 
-    python benchmarks/fuzz.py [--bodies 10000] [--seconds 600] [--seed 1]
+    python benchmarks/fuzz.py [--store sqlite|postgresql] [--bodies 10000] [--seconds 600] [--seed 1]
 
 Starts ``rulewood serve`` on a temporary store with one trained model, so that every route has
-something to find. Prints the number of answers by status and exits with 1 if any was a 5xx, if the
-service logged an unhandled exception, or if schemathesis found a failure.
+something to find. Prints the number of answers by status, the slowest of them, and how much memory the
+API process took on (its anonymous memory, which mapped files do not count to), and exits with 1 if any
+answer was a 5xx or took a minute, if the memory grew by more than 50 MB, if the service logged an
+unhandled exception, or if schemathesis found a failure.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
+import secrets
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
+import psutil
 
-from service.client import Rulewood
-from service.demo.road import TABLE, started_service
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from service.client import Rulewood  # noqa: E402 - the repository's root is put on the path first
+from service.demo.road import TABLE, started_service  # noqa: E402
 
 Mutation = Callable[[random.Random, bytes], bytes]
-FUZZING = Path(__file__).resolve().parents[1] / "tests" / "fuzzing"
+FUZZING = ROOT / "tests" / "fuzzing"
 JSON = {"Content-Type": "application/json"}
+#: An answer that takes longer is a hang, and ends the run with an exception.
+HANG_SECONDS = 60.0
+GROWTH_MEGABYTES = 50.0
+#: Bodies that are sent before memory is measured for the first time.
+WARM_BODIES = 500
 
 
 def flip(rng: random.Random, body: bytes) -> bytes:
@@ -120,12 +136,28 @@ def sound_requests(dataset: str, row: dict[str, object]) -> list[tuple[str, str,
     return [(method, path, json.dumps(body).encode()) for method, path, body in bodies]
 
 
-def malformed(address: str, requests: list[tuple[str, str, bytes]], count: int, seed: int) -> Counter[int]:
-    """Send ``count`` broken bodies; returns the answers by status."""
-    rng = random.Random(seed)
+@dataclass
+class Answers:
+    """What was answered to malformed bodies."""
+
+    statuses: Counter[int] = field(default_factory=Counter)
+    slowest: float = 0.0
+
+    def add(self, answer: httpx.Response, body: bytes) -> None:
+        """Count one; it must be JSON without NaN if it is a refusal."""
+        self.statuses[answer.status_code] += 1
+        self.slowest = max(self.slowest, answer.elapsed.total_seconds())
+        if answer.status_code >= 500:
+            print(answer.status_code, answer.request.method, answer.request.url, body[:500], answer.text[:500])
+        elif answer.status_code >= 400:
+            json.loads(answer.text, parse_constant=lambda word: sys.exit(f"{word} in an answer"))
+
+
+def malformed(address: str, requests: list[tuple[str, str, bytes]], count: int, rng: random.Random) -> Answers:
+    """Send ``count`` broken bodies."""
     table = b'x,c,class\n1,red,a\n2,blue,b\n,"q""uoted",a\n' * 5
-    seen: Counter[int] = Counter()
-    with httpx.Client(base_url=address, timeout=120, trust_env=False) as client:
+    answers = Answers()
+    with httpx.Client(base_url=address, timeout=HANG_SECONDS, trust_env=False) as client:
         for number in range(count):
             if number % 20 == 0:
                 body = rng.choice([flip, cut, splice])(rng, table)
@@ -135,12 +167,33 @@ def malformed(address: str, requests: list[tuple[str, str, bytes]], count: int, 
                 method, path, sound = rng.choice(requests)
                 body = rng.choice(MUTATIONS)(rng, sound)
                 answer = client.request(method, path, content=body, headers=JSON)
-            seen[answer.status_code] += 1
-            if answer.status_code >= 500:
-                print(answer.status_code, answer.request.method, answer.request.url, body[:500], answer.text[:500])
-            elif answer.status_code >= 400:
-                json.loads(answer.text, parse_constant=lambda word: sys.exit(f"{word} in an answer"))
-    return seen
+            answers.add(answer, body)
+            if (number + 1) % 10_000 == 0:
+                print(f"{number + 1} bodies", file=sys.stderr, flush=True)
+    return answers
+
+
+def anonymous_megabytes(port: int) -> float:
+    """Memory of the process that listens on a port, less what files back."""
+    for found in psutil.net_connections("tcp"):
+        if found.status == psutil.CONN_LISTEN and found.laddr.port == port and found.pid is not None:
+            memory = psutil.Process(found.pid).memory_info()
+            return float(memory.rss - memory.shared) / 1e6
+    raise LookupError(f"nothing listens on port {port}")
+
+
+@contextmanager
+def database(store: str) -> Iterator[str | None]:
+    """The URL of a new database: None for SQLite, else of a PostgreSQL server that is started for it."""
+    if store == "sqlite":
+        yield None
+        return
+    from tests.postgres import running_postgres
+
+    with running_postgres(f"fuzz{secrets.token_hex(3)}") as server:
+        address = server.make_database()
+        yield address
+        server.drop_database(address)
 
 
 def schemathesis(address: str, key: str, seconds: int, seed: int, folder: Path) -> int:
@@ -160,27 +213,43 @@ def schemathesis(address: str, key: str, seconds: int, seed: int, folder: Path) 
     return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
 
 
+def prepared(address: str) -> list[tuple[str, str, bytes]]:
+    """Train a model; returns the sound requests about it."""
+    with Rulewood(address, timeout=HANG_SECONDS) as client:
+        dataset = client.upload(TABLE, name="credit")["id"]
+        learning = {"target": "class", "learner": "decision-tree-classifier", "model": "credit"}
+        client.wait(client.train(dataset, **learning))
+        return sound_requests(dataset, client.schema("credit")["example"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--store", choices=("sqlite", "postgresql"), default="sqlite")
     parser.add_argument("--bodies", type=int, default=10_000)
     parser.add_argument("--seconds", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, started_service(Path(name)) as address:
-        folder = Path(name)
-        with Rulewood(address) as client:
-            dataset = client.upload(TABLE, name="credit")["id"]
-            learning = {"target": "class", "learner": "decision-tree-classifier", "model": "credit"}
-            client.wait(client.train(dataset, **learning))
-            row = client.schema("credit")["example"]
-        seen = malformed(address, sound_requests(dataset, row), asked.bodies, asked.seed)
-        print("malformed bodies by status:", dict(sorted(seen.items())))
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        url = stack.enter_context(database(asked.store))
+        address = stack.enter_context(started_service(folder, url))
+        port = int(address.rsplit(":", 1)[1])
+        requests, rng = prepared(address), random.Random(asked.seed)
+        malformed(address, requests, WARM_BODIES, rng)  # what a first use of everything takes is no growth
+        before, begun = anonymous_megabytes(port), time.monotonic()
+        answers = malformed(address, requests, asked.bodies, rng)
+        seconds, grown = time.monotonic() - begun, anonymous_megabytes(port) - before
+        print(
+            f"{asked.store}: {asked.bodies} malformed bodies by status: {dict(sorted(answers.statuses.items()))}; "
+            f"slowest {answers.slowest:.1f} s, {asked.bodies / seconds:.0f}/s; memory {before:.0f} MB {grown:+.0f} MB"
+        )
         made = httpx.post(f"{address}/api/v1/keys", json={"name": "fuzz", "scopes": ["admin"]}, trust_env=False)
         key = made.json()["key"]  # the first key closes the door, so the run must have it from the start
         code = schemathesis(address, key, asked.seconds, asked.seed, folder) if asked.seconds else 0
         unhandled = (folder / "service.log").read_text().count('"message": "unhandled"')
         print(f"schemathesis exit code: {code}; unhandled exceptions logged: {unhandled}")
-    sys.exit(code != 0 or unhandled > 0 or any(status >= 500 for status in seen))
+    failed = any(status >= 500 for status in answers.statuses)
+    sys.exit(code != 0 or unhandled > 0 or failed or grown > GROWTH_MEGABYTES)
 
 
 if __name__ == "__main__":

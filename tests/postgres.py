@@ -18,7 +18,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,6 +36,7 @@ SPEED = ("fsync = off", "synchronous_commit = off", "full_page_writes = off", "m
 
 _PREFIX = "rulewood-postgres-"
 _START_SECONDS = 600
+_OLD_SECONDS = 7 * 86_400
 
 
 class Postgres:
@@ -111,6 +112,7 @@ def _started_server(run: str) -> Iterator[Postgres]:
     # the wheel opens every folder above the data to the user that it runs the server as.
     folder = Path(tempfile.gettempdir()) / f"{_PREFIX}{run}"
     _remove_servers_of_dead_runs()
+    _remove_old_locks()
     with _locked(run):
         handle = wheel.get_server(folder, cleanup_mode="delete", start=False)
         if not (folder / "PG_VERSION").exists():
@@ -150,6 +152,14 @@ def _remove_servers_of_dead_runs() -> None:
                 continue
             _kill_postmaster(folder)
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_old_locks() -> None:
+    """Remove the lock files of runs that began long ago; each run has a name of its own, so nobody waits for one."""
+    for lock in _runtime().glob("*.lock"):
+        with suppress(FileNotFoundError):  # another process of this run removes them too
+            if time.time() - lock.stat().st_mtime > _OLD_SECONDS:
+                lock.unlink()
 
 
 def _is_used(folder: Path) -> bool:

@@ -48,11 +48,17 @@ def run(write: Write) -> None:
 
 
 @contextmanager
-def started_service(folder: Path) -> Iterator[str]:
-    """The address of a service on a free loopback port with its data in a folder, until the context ends."""
+def started_service(folder: Path, database: str | None = None) -> Iterator[str]:
+    """The address of a service on a free loopback port, until the context ends.
+
+    Args:
+        folder: where its data and its log lie.
+        database: URL of its store; by default a new SQLite file in the folder.
+    """
     log = folder / "service.log"
     command = [sys.executable, "-c", _PROGRAM, "serve", "--host", "127.0.0.1", "--port", "0"]
-    command += ["--data", str(folder / "data"), "--database", f"sqlite:///{folder}/data/store.sqlite3", "--worker"]
+    url = database or f"sqlite:///{folder}/data/store.sqlite3"
+    command += ["--data", str(folder / "data"), "--database", url, "--worker"]
     with log.open("wb") as errors:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)  # noqa: S603 - our own
     try:

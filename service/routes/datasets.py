@@ -38,6 +38,7 @@ _UPLOAD_BODY = {
                 "schema": {
                     "type": "object",
                     "required": ["file"],
+                    "additionalProperties": False,
                     "properties": {
                         "file": {"type": "string", "format": "binary"},
                         "name": {"type": "string"},

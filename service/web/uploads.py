@@ -13,7 +13,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
 
-from service.errors import BadRequest, Fault
+from service.errors import BadRequest, Fault, Invalid, TooLarge
 from service.strict_json import quoted
 from service.temporary import temporary_folder
 
@@ -45,8 +45,8 @@ async def receive(request: Request, scratch: Path) -> AsyncIterator[Upload]:
     """The request's file in a temporary folder beneath ``scratch``, for as long as the context lasts.
 
     Raises:
-        BadRequest: a malformed multipart body, none or more than one file in it, or an unknown field.
-        TooLarge: more bytes than allowed came.
+        BadRequest: a malformed multipart body. TooLarge: more bytes than allowed came.
+        Invalid: none or more than one file in a form, or an unknown field.
     """
     with temporary_folder(scratch, "upload") as folder, (folder / "file").open("xb") as file:
         upload = Upload(folder / "file")
@@ -127,14 +127,21 @@ class _Multipart:
         if self.is_file:
             self._begin_file(options.get(b"filename", b""))
         elif self.field not in _FIELDS:
-            raise BadRequest(
+            raise Invalid(
                 f"The form has a field {quoted(self.field)}; it may have file, {', '.join(_FIELDS)}",
                 [Fault("unknown field", parameter=self.field, allowed=["file", *_FIELDS])],
             )
 
+        elif self.field in self.upload.fields:
+            message = f"the field {self.field} is given more than once; it may be given once"
+            raise Invalid(f"The form is not valid: {message}", [Fault(message, parameter=self.field, allowed="once")])
+
     def _begin_file(self, filename: bytes) -> None:
         if self.has_file:
-            raise BadRequest("The form holds more than one file; upload each as a dataset of its own")
+            raise Invalid(
+                "The form holds more than one file; upload each as a dataset of its own",
+                [Fault("more than one file in the form", parameter="file", allowed="one file")],
+            )
         self.has_file = True
         self.upload.filename = filename.decode("utf-8", "replace") or None
         media_type = self.headers.get(b"content-type", b"").decode("latin-1")
@@ -146,14 +153,18 @@ class _Multipart:
             return
         self.text += data[start:end]
         if len(self.text) > _FIELD_LIMIT:
-            raise BadRequest(f"The field {quoted(self.field)} is longer than {_FIELD_LIMIT} bytes")
+            raise TooLarge(
+                f"The field {quoted(self.field)} is longer than {_FIELD_LIMIT} bytes",
+                [Fault("the field is too long", parameter=self.field, allowed=_FIELD_LIMIT)],
+            )
 
     def end_part(self) -> None:
         if not self.is_file:
             try:
                 self.upload.fields[self.field] = self.text.decode("utf-8")
             except UnicodeDecodeError:
-                raise BadRequest(f"The field {quoted(self.field)} is not UTF-8") from None
+                message = f"The field {quoted(self.field)} is not UTF-8"
+                raise BadRequest(message, [Fault(message, parameter=self.field)]) from None
 
     def end(self) -> None:
         self.complete = True
@@ -172,7 +183,7 @@ class _Multipart:
         if not self.complete:
             raise BadRequest("The multipart body ends before its last boundary")
         if not self.has_file:
-            raise BadRequest("The form holds no file", [Fault("no file in the form", parameter="file")])
+            raise Invalid("The form holds no file", [Fault("no file in the form", parameter="file")])
 
     async def _flush(self, file: IO[bytes]) -> None:
         await run_in_threadpool(file.write, bytes(self.pending))

@@ -19,6 +19,7 @@ import pytest
 import yaml
 
 from service.settings import Settings
+from service.temporary import remove_abandoned, temporary_folder
 from tests.packaging.containerfile import Stage, stages
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,14 +100,13 @@ def copy(sources: list[str], target: Path) -> None:
 @pytest.fixture(scope="module")
 def built() -> Iterator[Box]:
     # Not pytest's own temporary folder: that is closed to other users.
-    folder = Path(tempfile.mkdtemp(prefix="rulewood-container-"))
-    folder.chmod(0o755)
-    try:
+    place = Path(tempfile.gettempdir())
+    remove_abandoned(place, "rulewood-container")
+    with temporary_folder(place, "rulewood-container") as folder:
+        folder.chmod(0o755)
         box = Box(folder)
         build(box, stages(ROOT / "Dockerfile")[0])
         yield box
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def free_port() -> int:
