@@ -32,6 +32,7 @@ from service.routes import (
     models,
     operations,
     predictions,
+    reasons,
     rules,
     trees,
 )
@@ -46,7 +47,21 @@ from service.web.observing import Observer
 from service.web.openapi import install_document
 from service.web.strict_routes import install_error_handlers
 
-_ROUTERS = (datasets, learners, jobs, models, comparisons, predictions, rules, trees, keys, operations, metrics, docs)
+_ROUTERS = (
+    datasets,
+    learners,
+    jobs,
+    models,
+    comparisons,
+    predictions,
+    reasons,
+    rules,
+    trees,
+    keys,
+    operations,
+    metrics,
+    docs,
+)
 
 
 def from_environment() -> ASGIApp:

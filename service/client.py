@@ -280,6 +280,22 @@ class Rulewood:
         """The exact reason of each row's answer."""
         return self._json("POST", f"/models/{_path(ref)}/explanations", json={"rows": list(rows), **options})
 
+    def counterfactuals(self, ref: str, rows: Sequence[Row], wanted: Any, **options: Any) -> Json:
+        """The nearest changes of each row that lead to a wanted answer.
+
+        ``options``: ``fixed``, ``directions``, ``costs``, ``allowed``, ``count``, ``diverse``, ``order`` and others.
+        """
+        body = {"rows": list(rows), "wanted": wanted, **options}
+        return self._json("POST", f"/models/{_path(ref)}/counterfactuals", json=body)
+
+    def question(self, ref: str, rows: Sequence[Row], **options: Any) -> Json:
+        """What to ask next about partly filled rows; ``options``: ``costs``, ``utility`` and others."""
+        return self._json("POST", f"/models/{_path(ref)}/question", json={"rows": list(rows), **options})
+
+    def importances(self, ref: str) -> Json:
+        """How much each column matters to a tree."""
+        return self._json("GET", f"/models/{_path(ref)}/importances")
+
     def rules(self, ref: str) -> Json:
         """A model as rules."""
         return self._json("GET", f"/models/{_path(ref)}/rules", params={"format": "json"})

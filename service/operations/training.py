@@ -148,6 +148,8 @@ def _input(column: Column, cells: Any) -> dict[str, Any]:
     record = {**column.to_json(), "missing": int(np.isnan(cells).sum())}
     if column.is_numeric and record["missing"] < len(cells):
         record["minimum"], record["maximum"] = float(np.nanmin(cells)), float(np.nanmax(cells))
+        known = cells[~np.isnan(cells)]
+        record["integral"] = bool((known == np.floor(known)).all())
     return record
 
 

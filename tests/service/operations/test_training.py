@@ -196,7 +196,7 @@ def test_the_schema_tells_what_the_model_takes(bench):
     fit = bench.run(bench.request(bench.small(rows), weights="w"), "fit")
     assert fit["schema"] == {
         "inputs": [
-            {"name": "x", "kind": "numeric", "missing": 1, "minimum": 0.0, "maximum": 11.0},
+            {"name": "x", "kind": "numeric", "missing": 1, "minimum": 0.0, "maximum": 11.0, "integral": True},
             {"name": "colour", "kind": "nominal", "levels": ["blue", "red"], "level_type": "text", "missing": 0},
         ],
         "target": {"name": "y", "kind": "nominal", "levels": ["no", "yes"], "level_type": "text"},

@@ -1,0 +1,48 @@
+"""What to ask next about partly filled rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from learners.decisions import utility_matrix
+from learners.errors import ParameterError
+from learners.reasons.question import Question, next_question
+from learners.table import Table
+from learners.types import Scalar
+from service.operations.reasoning import Describe, Rows, reason_about, tree_of
+from service.operations.served import ServedModel
+
+
+def ask_next(
+    model: ServedModel,
+    sent: Rows,
+    costs: Mapping[str, float],
+    utility: Mapping[str, Mapping[str, float]] | None,
+    describe: Describe,
+) -> dict[str, Any]:
+    """For each row what is known, what is still possible, and which value is worth asking for.
+
+    Raises:
+        Invalid: a cost or utility does not fit the model, or every row is bad. Conflict: the model is no tree of
+            tests on single columns. TooLarge: too many rows.
+    """
+
+    def reason(table: Table) -> list[dict[str, Any]]:
+        target = tree_of(model).target_
+        if utility is not None and target.is_numeric:
+            raise ParameterError("utilities are of decisions on classes; the model is a regression", field="utility")
+        utilities = utility_matrix(utility, target)
+        found = next_question(model.learner, table, costs, utilities)
+        return [_record(question, model.identity.classes) for question in found]
+
+    return reason_about(model, sent, describe, reason)
+
+
+def _record(question: Question, classes: tuple[Scalar, ...]) -> dict[str, Any]:
+    record: dict[str, Any] = {"uncertainty": question.uncertainty, "leaves": question.leaves}
+    if question.possible is not None:
+        record["possible"] = [classes[code] for code in question.possible]
+    if question.spread is not None:
+        record["minimum"], record["maximum"] = question.spread
+    return record | {"ask": question.ask, "candidates": [one.to_json() for one in question.candidates]}

@@ -1,0 +1,141 @@
+"""What the answers about counterfactuals and questions have in common: rows in, one record a row out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from learners.base import Classifier
+from learners.errors import LearnerError, ParameterError
+from learners.table import Table
+from learners.trees.estimator import FittedTree
+from learners.types import FloatArray
+from service.errors import Conflict, Fault, Invalid, ServiceError, TooLarge
+from service.operations.predict import MAX_NAMES, refuse_if_all_bad
+from service.operations.rows import Encoded, Options, encode_records, missing_columns
+from service.operations.served import ServedModel
+
+#: Most rows of one request.
+MAX_ROWS = 100
+#: Most rows times nodes of the tree: some seconds of work.
+MAX_WORK = 10_000_000
+
+Describe = Callable[[Fault], dict[str, Any]]
+#: From the table of the good rows to a record for each.
+Reason = Callable[[Table], list[dict[str, Any]]]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows as they were sent, and how they are read."""
+
+    rows: Sequence[Any]
+    unseen: Literal["reject", "missing", "other"] = "other"
+    strict: bool = False
+
+
+def reason_about(model: ServedModel, sent: Rows, describe: Describe, reason: Reason) -> dict[str, Any]:
+    """The whole answer: each row's own answer with what is to be said of it, or its error.
+
+    Raises:
+        TooLarge: too many rows. Invalid: every row is bad, or an option is. Conflict: the model is no tree.
+    """
+    learner = tree_of(model)
+    _check_size(len(sent.rows), learner.tree_.n_nodes)
+    options = Options(unseen=sent.unseen, strict=sent.strict)
+    encoded = encode_records(sent.rows, model.inputs, options)
+    refuse_if_all_bad(encoded)
+    good = [row for row in range(encoded.n_rows) if row not in encoded.faults]
+    table = Table(model.inputs.columns, np.asfortranarray(encoded.values[good]))
+    with _in_terms_of_the_request(model):
+        reasons = reason(table)
+    answers = _answers(model, table)
+    warnings = _warnings(encoded, model, options)
+    by_row = {row: {"row": row, **answers[at], **reasons[at], **warnings.get(row, {})} for at, row in enumerate(good)}
+    for row, faults in encoded.faults.items():
+        error = {"title": Invalid.title, "errors": [describe(one) for one in faults[:20]], "errors_total": len(faults)}
+        by_row[row] = {"row": row, "error": error}
+    answer = model.identity.to_json() | {"rows": [by_row[row] for row in range(encoded.n_rows)]}
+    for name, columns in (("ignored_columns", encoded.ignored), ("absent_columns", encoded.absent)):
+        if columns:
+            answer[name] = columns[:MAX_NAMES]
+        if len(columns) > MAX_NAMES:
+            answer[f"{name}_total"] = len(columns)
+    return answer | {"summary": {"rows": encoded.n_rows, "failed": len(encoded.faults)}}
+
+
+def tree_of(model: ServedModel) -> FittedTree:
+    """The model's tree.
+
+    Raises:
+        Conflict: it is none.
+    """
+    if not isinstance(model.learner, FittedTree):
+        message = f"a {model.learner.name} is no tree"
+        raise Conflict(f"This is told of trees only: {message}", [Fault(message, parameter="ref")])
+    return model.learner
+
+
+def _check_size(n_rows: int, n_nodes: int) -> None:
+    most = max(1, min(MAX_ROWS, MAX_WORK // n_nodes))
+    if n_rows > most:
+        raise TooLarge(
+            f"The request has {n_rows} rows; of a tree of {n_nodes} nodes at most {most} are answered at once",
+            [Fault("too many rows", parameter="rows", allowed=most)],
+        )
+
+
+@contextmanager
+def _in_terms_of_the_request(model: ServedModel) -> Iterator[None]:
+    """Turn the library's refusals into those of a request."""
+    try:
+        yield
+    except LearnerError as error:
+        raise refusal(model, error) from None
+
+
+def refusal(model: ServedModel, error: LearnerError) -> ServiceError:
+    """The problem for what the library refused: an option, or the model itself."""
+    if not isinstance(error, ParameterError):
+        return Conflict(f"This cannot be told of the model: {error}", [Fault(str(error), parameter="ref")])
+    field = error.field or "body"
+    parameter, _, column = field.partition(".")
+    allowed: Any = None
+    if parameter == "wanted" and model.identity.task == "classification":
+        allowed = list(model.identity.classes)
+    elif not column and parameter in ("fixed", "directions", "costs", "allowed"):
+        allowed = [one.name for one in model.inputs.columns]
+    fault = Fault(str(error), parameter=field, column=column or None, allowed=allowed)
+    return Invalid(f"The request is not valid: {error}", [fault])
+
+
+def _answers(model: ServedModel, table: Table) -> list[dict[str, Any]]:
+    if not table.n_rows:
+        return []
+    learner = model.learner
+    if isinstance(learner, Classifier):
+        shares = learner.predict_proba(table)
+        codes = learner.decide(shares).tolist()
+        pairs = zip(codes, shares.tolist(), strict=True)
+        return [{"label": model.identity.classes[code], "probabilities": row} for code, row in pairs]
+    values: FloatArray = np.asarray(learner.predict(table), dtype=np.float64)
+    return [{"value": value} for value in values.tolist()]
+
+
+def _warnings(encoded: Encoded, model: ServedModel, options: Options) -> dict[int, dict[str, Any]]:
+    """By row, what had to be assumed of it."""
+    missing = missing_columns(encoded, model.inputs.columns)
+    found: dict[int, dict[str, Any]] = {}
+    for row in sorted({*missing, *encoded.unseen} - encoded.faults.keys()):
+        warnings: list[dict[str, Any]] = [
+            {"kind": "unseen", "column": name, "value": value, "treated_as": options.unseen}
+            for name, value in encoded.unseen.get(row, ())
+        ]
+        if row in missing:
+            warnings.append({"kind": "missing", "columns": missing[row][:MAX_NAMES]})
+        found[row] = {"warnings": warnings}
+    return found

@@ -1,0 +1,265 @@
+"""Counterfactuals, questions and importances over HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from service.schemas.reasons import Counterfactuals, Importances, Questions
+from tests.service.running import Api, problem
+from tests.service.working import train
+from tests.shared import table_path
+
+SUNNY = {"outlook": "sunny", "temperature": 85, "humidity": 85, "windy": "FALSE"}
+RAINY = {"outlook": "rainy", "temperature": 71, "humidity": 91, "windy": "TRUE"}
+
+
+@pytest.fixture(scope="module")
+def weather(shared_api: Api) -> Api:
+    """A service with the models ``weather`` (classes), ``speed`` (a regression) and ``grades`` (an ordinal column)."""
+    uploaded = shared_api.upload(table_path("weather-numeric.csv").read_bytes(), name="weather").json()
+    parameters = {"nominal": "multiway", "criterion": "entropy"}
+    train(shared_api, uploaded["id"], target="play", name="weather", parameters=parameters)
+    table = "x,speed\n" + "".join(f"{x},{x * x}\n" for x in range(8))
+    uploaded = shared_api.upload(table, name="speed").json()
+    train(shared_api, uploaded["id"], target="speed", name="speed", learner="decision-tree-regressor")
+    return shared_api
+
+
+def ask(api: Api, what: str, body: dict[str, Any], name: str = "weather") -> dict[str, Any]:
+    response = api.post(f"/api/v1/models/{name}/{what}", json=body)
+    assert response.status_code == 200, response.text
+    answer: dict[str, Any] = response.json()
+    (Counterfactuals if what == "counterfactuals" else Questions).model_validate(answer)
+    return answer
+
+
+def predicted(api: Api, row: dict[str, Any], name: str = "weather") -> Any:
+    (answer,) = api.post(f"/api/v1/models/{name}/predictions", json={"rows": [row]}).json()["predictions"]
+    return answer.get("label", answer.get("value"))
+
+
+def changed(row: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    return row | {change["column"]: change["after"] for change in found["changes"]}
+
+
+def test_every_counterfactual_is_predicted_as_wanted(weather: Api) -> None:
+    answer = ask(weather, "counterfactuals", {"rows": [SUNNY, RAINY], "wanted": "yes", "count": 5})
+    assert (answer["model"], answer["version"], answer["classes"]) == ("weather", 1, ["no", "yes"])
+    for row, found in zip((SUNNY, RAINY), answer["rows"], strict=True):
+        assert (found["status"], found["label"]) == ("found", "no")
+        assert len(found["counterfactuals"]) == 3  # the tree has three leaves of this class
+        for one in found["counterfactuals"]:
+            assert one["label"] == "yes"
+            assert predicted(weather, changed(row, one)) == "yes"
+        assert found["why_not"]["leaf"] == found["counterfactuals"][0]["leaf"]
+        unmet = [asked["condition"]["column"] for asked in found["why_not"]["conditions"]]
+        assert unmet == [change["column"] for change in found["counterfactuals"][0]["changes"]]
+    humidity = answer["rows"][0]["counterfactuals"][0]["changes"]
+    assert [(change["column"], change["before"], change["after"]) for change in humidity] == [("humidity", 85, 77)]
+    assert humidity[0]["distance"] == pytest.approx((85 - 77) / (96 - 65))  # whole numbers, over the training range
+
+
+def test_what_is_fixed_directed_dear_or_not_allowed_is_kept(weather: Api) -> None:
+    def changes(**options: Any) -> list[str]:
+        (row,) = ask(weather, "counterfactuals", {"rows": [SUNNY], "wanted": "yes", **options})["rows"]
+        return [change["column"] for one in row["counterfactuals"] for change in one["changes"]]
+
+    assert changes() == ["humidity"]
+    assert changes(fixed=["humidity"]) == ["outlook"]
+    assert changes(costs={"humidity": 5}) == ["outlook"]
+    assert changes(directions={"humidity": "up"}) == ["outlook"]
+    assert changes(allowed={"humidity": {"minimum": 80}}) == ["outlook"]
+    assert changes(order="distance") == ["humidity"]
+    assert changes(fixed=["humidity", "outlook"]) == []
+    body = {"rows": [SUNNY], "wanted": "yes", "fixed": ["humidity", "outlook"]}
+    (row,) = ask(weather, "counterfactuals", body)["rows"]
+    assert row["status"] == "unreachable"
+    assert [change["column"] for change in row["why_not"]["changes"]] == ["humidity"]
+    allowed = {"outlook": ["overcast"], "humidity": {"minimum": 80}}
+    body = {"rows": [RAINY], "wanted": "yes", "fixed": ["windy"], "allowed": allowed}
+    (row,) = ask(weather, "counterfactuals", body)["rows"]
+    assert [change["after"] for change in row["counterfactuals"][0]["changes"]] == ["overcast"]
+
+
+def test_a_row_that_has_the_answer_needs_no_change(weather: Api) -> None:
+    (row,) = ask(weather, "counterfactuals", {"rows": [SUNNY], "wanted": "no"})["rows"]
+    assert (row["status"], row["counterfactuals"], row["why_not"]) == ("already", [], None)
+
+
+def test_a_regression_wants_a_range(weather: Api) -> None:
+    body = {"rows": [{"x": 1}], "wanted": {"minimum": 20, "maximum": 30}}
+    (row,) = ask(weather, "counterfactuals", body, "speed")["rows"]
+    assert row["value"] == 1
+    assert [(one["value"], one["changes"][0]["after"]) for one in row["counterfactuals"]] == [(25, 5)]
+    assert predicted(weather, {"x": 5}, "speed") == 25
+    for wanted in (25, "25", {}, {"least": 3}, {"minimum": 9, "maximum": 1}, {"minimum": "many"}, None, []):
+        refused = weather.post("/api/v1/models/speed/counterfactuals", json={"rows": [{"x": 1}], "wanted": wanted})
+        assert problem(refused, 422)["errors"][0]["parameter"] == "wanted"
+
+
+def test_a_missing_value_may_stay_or_be_chosen(weather: Api) -> None:
+    row = {"outlook": "sunny", "humidity": None}
+    (found,) = ask(weather, "counterfactuals", {"rows": [row], "wanted": "yes"})["rows"]
+    assert found["warnings"] == [{"kind": "missing", "columns": ["humidity"]}]
+    (one,) = found["counterfactuals"]
+    assert predicted(weather, changed(row, one)) == "yes"
+    assert [change["before"] for change in one["changes"]] in ([None], ["sunny"])
+
+
+def test_bad_rows_fail_alone(weather: Api) -> None:
+    rows = [SUNNY, {"humidity": "wet"}, 7]
+    for what, more in (("counterfactuals", {"wanted": "yes"}), ("question", {})):
+        answer = ask(weather, what, {"rows": rows, **more})
+        assert answer["summary"] == {"rows": 3, "failed": 2}
+        assert "error" not in answer["rows"][0]
+        assert answer["rows"][1]["error"]["errors"][0]["column"] == "humidity"
+        assert answer["rows"][2]["error"]["errors"][0]["row"] == 2
+        refused = weather.post(f"/api/v1/models/weather/{what}", json={"rows": rows[1:], **more})
+        assert [fault["row"] for fault in problem(refused, 422)["errors"]] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "parameter"),
+    [
+        ({"wanted": "perhaps"}, "wanted"),
+        ({"wanted": None}, "wanted"),
+        ({"wanted": ["yes"]}, "wanted"),
+        ({"wanted": {"minimum": 1}}, "wanted"),
+        ({"fixed": ["wind"]}, "fixed"),
+        ({"fixed": "windy"}, "fixed"),
+        ({"directions": {"outlook": "up"}}, "directions.outlook"),
+        ({"directions": {"humidity": "sideways"}}, "directions.humidity"),
+        ({"directions": {"wind": "up"}}, "directions"),
+        ({"costs": {"humidity": -1}}, "costs.humidity"),
+        ({"costs": {"humidity": "dear"}}, "costs.humidity"),
+        ({"costs": {"wind": 1}}, "costs"),
+        ({"allowed": {"humidity": ["sunny"]}}, "allowed.humidity"),
+        ({"allowed": {"humidity": 3}}, "allowed.humidity"),
+        ({"allowed": {"humidity": {"minimum": 3, "maximum": 1}}}, "allowed.humidity"),
+        ({"allowed": {"humidity": {"least": 3}}}, "allowed.humidity"),
+        ({"allowed": {"outlook": ["foggy"]}}, "allowed.outlook"),
+        ({"allowed": {"outlook": {"minimum": "sunny"}}}, "allowed.outlook"),
+        ({"count": 0}, "count"),
+        ({"count": 21}, "count"),
+        ({"count": 1.5}, "count"),
+        ({"order": "best"}, "order"),
+        ({"diverse": "yes"}, "diverse"),
+        ({"unseen": "guess"}, "unseen"),
+        ({"price": 3}, "price"),
+        ({"rows": []}, "rows"),
+        ({"rows": {}}, "rows"),
+    ],
+)
+def test_bad_options_are_named(weather: Api, options: dict[str, Any], parameter: str) -> None:
+    body = {"rows": [SUNNY], "wanted": "yes", **options}
+    refused = problem(weather.post("/api/v1/models/weather/counterfactuals", json=body), 422)
+    assert refused["errors"][0]["parameter"] == parameter
+    assert refused["errors"][0]["message"]
+
+
+def test_what_is_allowed_is_told(weather: Api) -> None:
+    def allowed(**options: Any) -> Any:
+        body = {"rows": [SUNNY], "wanted": "yes", **options}
+        refused = problem(weather.post("/api/v1/models/weather/counterfactuals", json=body), 422)
+        return refused["errors"][0]["allowed"]
+
+    assert allowed(wanted="perhaps") == ["no", "yes"]
+    assert allowed(fixed=["wind"]) == ["outlook", "temperature", "humidity", "windy"]
+
+
+def test_questions_lead_to_the_prediction(weather: Api) -> None:
+    """Nothing known, the outlook tells most (Quinlan's 0.246 bits); then what the answer leaves open, and no more."""
+    row: dict[str, Any] = {}
+    answer = ask(weather, "question", {"rows": [row]})
+    (first,) = answer["rows"]
+    assert answer["absent_columns"] == list(SUNNY)
+    assert (first["ask"], first["possible"]) == ("outlook", ["no", "yes"])
+    assert first["candidates"][0]["gain"] == pytest.approx(0.2467, abs=1e-4)
+    assert first["uncertainty"] == pytest.approx(0.9403, abs=1e-4)
+    row["outlook"] = "sunny"
+    (second,) = ask(weather, "question", {"rows": [row]})["rows"]
+    assert second["ask"] == "humidity"
+    assert [one["column"] for one in second["candidates"]] == ["humidity", "temperature", "windy"]
+    assert second["candidates"][0]["gain"] == pytest.approx(second["uncertainty"])
+    assert second["candidates"][1] == {"column": "temperature", "gain": 0, "cost": 1, "score": 0}
+    row["humidity"] = 85
+    (last,) = ask(weather, "question", {"rows": [row]})["rows"]
+    assert (last["ask"], last["possible"], last["leaves"], last["uncertainty"]) == (None, ["no"], 1, 0)
+    assert last["label"] == predicted(weather, row) == "no"
+
+
+def test_costs_and_utilities_rank_the_questions(weather: Api) -> None:
+    (dear,) = ask(weather, "question", {"rows": [{}], "costs": {"outlook": 1000}})["rows"]
+    assert dear["ask"] != "outlook"
+    (free,) = ask(weather, "question", {"rows": [{}], "costs": {"windy": 0}})["rows"]
+    assert (free["ask"], free["candidates"][0]["score"]) == ("windy", None)
+    utility = {"yes": {"yes": 1, "no": -100}}
+    (careful,) = ask(weather, "question", {"rows": [{}], "utility": utility})["rows"]
+    # only an overcast day (4 of 14) is surely played on: 4/14 of a utility of 1
+    assert careful["ask"] == "outlook"
+    assert careful["candidates"][0]["gain"] == pytest.approx(4 / 14)
+
+
+def test_a_regression_is_asked_for_its_variance(weather: Api) -> None:
+    (row,) = ask(weather, "question", {"rows": [{"x": None}]}, "speed")["rows"]
+    assert (row["ask"], row["minimum"], row["maximum"], row["leaves"]) == ("x", 0, 49, 8)
+    assert row["value"] == pytest.approx(140 / 8)
+    assert row["candidates"][0]["gain"] == pytest.approx(row["uncertainty"])
+
+
+@pytest.mark.parametrize(
+    ("options", "parameter"),
+    [
+        ({"costs": {"wind": 1}}, "costs"),
+        ({"costs": {"windy": -1}}, "costs.windy"),
+        ({"utility": {"perhaps": {"yes": 1}}}, "utility"),
+        ({"utility": {"yes": {"perhaps": 1}}}, "utility"),
+        ({"utility": {"yes": 1}}, "utility.yes"),
+        ({"wanted": "yes"}, "wanted"),
+        ({"strict": 1}, "strict"),
+    ],
+)
+def test_bad_options_of_a_question_are_named(weather: Api, options: dict[str, Any], parameter: str) -> None:
+    refused = problem(weather.post("/api/v1/models/weather/question", json={"rows": [{}], **options}), 422)
+    assert refused["errors"][0]["parameter"] == parameter
+
+
+def test_utilities_are_refused_of_a_regression(weather: Api) -> None:
+    body = {"rows": [{"x": None}], "utility": {"yes": {"yes": 1}}}
+    refused = problem(weather.post("/api/v1/models/speed/question", json=body), 422)
+    assert refused["errors"][0]["parameter"] == "utility"
+
+
+def test_importances_are_shares(weather: Api) -> None:
+    response = weather.get("/api/v1/models/weather/importances")
+    assert response.status_code == 200
+    answer = response.json()
+    Importances.model_validate(answer)
+    assert [one["column"] for one in answer["importances"]] == list(SUNNY)
+    assert sum(one["importance"] for one in answer["importances"]) == pytest.approx(1)
+    assert {one["column"] for one in answer["importances"] if one["importance"] > 0} == {"outlook", "humidity", "windy"}
+
+
+def test_limits_and_absent_models(weather: Api) -> None:
+    many = [SUNNY] * 101
+    for what, more in (("counterfactuals", {"wanted": "yes"}), ("question", {})):
+        path = f"/api/v1/models/weather/{what}"
+        assert problem(weather.post(path, json={"rows": many, **more}), 413)["errors"][0]["allowed"] == 100
+        problem(weather.post(f"/api/v1/models/nobody/{what}", json={"rows": [SUNNY], **more}), 404)
+        problem(weather.post(path, content="rows", headers={"content-type": "text/plain"}), 415)
+        content = '{"rows": [{"humidity": NaN}]}'
+        strange = weather.post(path, content=content, headers={"content-type": "application/json"})
+        assert problem(strange, 422)["errors"][0]["column"] == "humidity"
+    problem(weather.get("/api/v1/models/nobody/importances"), 404)
+
+
+def test_the_client_has_them_all(weather: Api) -> None:
+    from service.client import Rulewood
+
+    with Rulewood(weather.address) as client:
+        found = client.counterfactuals("weather", [SUNNY], "yes", fixed=["humidity"])
+        assert found["rows"][0]["counterfactuals"][0]["changes"][0]["after"] == "overcast"
+        assert client.question("weather", [{}])["rows"][0]["ask"] == "outlook"
+        assert client.importances("weather")["kind"] == "impurity"
