@@ -72,7 +72,7 @@ class BatchWalk:
         """Where the values of each row of a batch lead: a leaf, or the first node at which they decide nothing.
 
         Args:
-            cells: shape (d, n), C-ordered.
+            cells: shape (d, n), in one piece, by column or by row.
 
         Returns:
             Node ids, shape (n,).
@@ -103,7 +103,8 @@ class BatchWalk:
 
     def _step(self, cells: FloatArray, rows: IntArray, before: IntArray) -> IntArray:
         """The node one level below, by each row's value; the same node at a leaf and where it decides nothing."""
-        values = cells.reshape(-1).take(self._column.take(before) * cells.shape[1] + rows)
+        by_column, by_row = (stride // cells.itemsize for stride in cells.strides)
+        values = cells.ravel("K").take(self._column.take(before) * by_column + rows * by_row)
         nodes: IntArray = self._first.take(before) + (values > self._threshold.take(before))
         self._settle(before, values, nodes)
         return nodes
@@ -147,7 +148,7 @@ class BatchWalk:
         """The leaves that rows reach when they go down every branch where their values decide nothing.
 
         Args:
-            cells: shape (d, n), C-ordered.
+            cells: shape (d, n), in one piece, by column or by row.
             rows: the rows asked for, shape (m,).
 
         Returns:

@@ -178,10 +178,10 @@ class RowCodec:
 
     @staticmethod
     def _in_order(values: FloatArray, order: Sequence[int]) -> FloatArray:
-        """Columns given in some order as a column-major matrix in the model's."""
+        """Columns given in some order as a matrix in the model's."""
         if list(order) == sorted(order):
-            return np.asfortranarray(values)
-        arranged = np.empty(values.shape, order="F")
+            return values
+        arranged = np.empty(values.shape)
         arranged[:, order] = values
         return arranged
 
@@ -226,9 +226,9 @@ def _decoder_of(members: Sequence[tuple[str, Any, Any]]) -> Callable[[bytes], An
 
 
 def to_matrix(rows: Sequence[Sequence[Any]]) -> FloatArray:
-    """Rows of cells, one at least, as a column-major matrix."""
+    """Rows of cells, one at least, as a matrix."""
     pack = struct.Struct(f"{len(rows[0])}d").pack  # of all ways from tuples to an array the fastest by half
-    return np.asfortranarray(np.frombuffer(b"".join(starmap(pack, rows))).reshape(len(rows), -1))
+    return np.frombuffer(b"".join(starmap(pack, rows))).reshape(len(rows), -1)
 
 
 def _cell_type(column: Column) -> Any:

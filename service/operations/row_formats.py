@@ -65,7 +65,7 @@ class TextRows:
 def in_batches(encoded: Encoded) -> Iterator[Encoded]:
     """Plain rows, some at a time."""
     for first in range(0, encoded.n_rows, PLAIN_BATCH):
-        yield Encoded(np.asfortranarray(encoded.values[first : first + PLAIN_BATCH]))
+        yield Encoded(np.ascontiguousarray(encoded.values[first : first + PLAIN_BATCH]))
 
 
 def read_rows(body: bytes, text_format: TextFormat, bounds: Bounds) -> TextRows:

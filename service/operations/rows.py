@@ -69,7 +69,7 @@ class Encoded:
     """Rows ready for the learner, and what has to be said about them.
 
     Attributes:
-        values: shape (n, d), column-major, coded as in :mod:`learners.table`.
+        values: shape (n, d), in one piece, coded as in :mod:`learners.table`.
         faults: by row, what makes it an error. The cells of such a row mean nothing.
         unseen: by row, column and value of each level that the model does not know.
         ignored: names that were sent and are none of the model's columns, in order of appearance.

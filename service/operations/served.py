@@ -17,7 +17,6 @@ from learners.base import Classifier, Learner
 from learners.explanation import Explanation
 from learners.table import Table
 from learners.trees.estimator import TreeEstimator
-from learners.trees.setup import by_column
 from learners.trees.traverse import PackedTree
 from learners.types import FloatArray, Scalar
 from service.errors import Fault, TooLarge
@@ -49,6 +48,28 @@ class Identity:
         return record | ({"classes": list(self.classes)} if self.task == "classification" else {})
 
 
+class _Known:
+    """Answers that have been written, as fragments; a new one takes its place when they are too many.
+
+    Args:
+        n_nodes: number of nodes of a tree, whose leaves have an answer each; 0 for other models.
+    """
+
+    def __init__(self, n_nodes: int) -> None:
+        self.by_numbers: dict[bytes, bytes] = {}
+        self.of_leaf = np.full(n_nodes, None, dtype=object)
+        self.has_leaf = np.zeros(n_nodes, dtype=np.bool_)
+        self.n_bytes = 0
+
+    def add(self, numbers: bytes, fragment: bytes) -> None:
+        self.by_numbers[numbers] = fragment
+        self.n_bytes += len(numbers) + len(fragment)
+
+    def add_leaf(self, leaf: int, fragment: bytes) -> None:
+        self.of_leaf[leaf] = fragment
+        self.has_leaf[leaf] = True  # last, for another thread may be reading
+
+
 class ServedModel:
     """One version of a model. Threads may share it.
 
@@ -71,17 +92,13 @@ class ServedModel:
         #: The answer's JSON up to, without, its list of predictions.
         self.head = encode_json(self.identity.to_json())[:-1]
         self.codec = RowCodec(self.inputs)
-        self._fragments: dict[bytes, bytes] = {}
-        self._kept_bytes = 0
-        self._tree: PackedTree | None = None
+        self._tree: PackedTree | None = learner.packed_tree_ if isinstance(learner, TreeEstimator) else None
+        self._n_nodes = len(self._tree.answers) if self._tree is not None else 0
+        self._known = _Known(self._n_nodes)
         self._descent: Descent | None = None
-        if isinstance(learner, TreeEstimator):
-            self._tree = learner.packed_tree_
-            #: By node id, the fragment of a leaf once it has answered.
-            self._of_leaf = np.full(learner.tree_.n_nodes, None, dtype=object)
-            if learner.tree_.n_nodes <= MAX_NODES:
-                self._descent = Descent(learner.tree_, learner.packed_tree_, learner.columns_)
-                self._reasons = Reasons(learner.tree_, learner.columns_)
+        if isinstance(learner, TreeEstimator) and self._n_nodes <= MAX_NODES:
+            self._descent = Descent(learner.tree_, learner.packed_tree_, learner.columns_)
+            self._reasons = Reasons(learner.tree_, learner.columns_)
         #: Most tests on one path, and on all the paths that a row may follow together.
         self._depth, self._total_depth = _depths(learner)
 
@@ -89,18 +106,20 @@ class ServedModel:
         """The members of each row's answer as JSON without braces.
 
         Args:
-            values: shape (n, d), coded as in :mod:`learners.table`.
+            values: shape (n, d), row-major or column-major, coded as in :mod:`learners.table`.
         """
         if not len(values):
             return []
         if self._tree is None:
             return self._by_numbers(values)
-        nodes, undecided = self._tree.descended(by_column(values))
-        answers: list[bytes] = self._of_leaf.take(nodes).tolist()
+        nodes, undecided = self._tree.descended(values.T)
+        known = self._known
+        new = np.flatnonzero(~known.has_leaf.take(nodes))
+        answers: list[bytes] = known.of_leaf.take(nodes).tolist()
         for row, members in zip(undecided.tolist(), self._by_numbers(values[undecided]), strict=True):
             answers[row] = members
-        for row in [row for row, members in enumerate(answers) if members is None]:
-            answers[row] = self._of_leaf[nodes[row]] or self._learn_leaf(int(nodes[row]), values[row].tolist())
+        for row in np.setdiff1d(new, undecided, assume_unique=True).tolist():
+            answers[row] = known.of_leaf[nodes[row]] or self._learn_leaf(known, int(nodes[row]), values[row].tolist())
         return answers
 
     def _by_numbers(self, values: FloatArray) -> list[bytes]:
@@ -109,10 +128,10 @@ class ServedModel:
             return []
         numbers = np.ascontiguousarray(self._numbers(Table(self.inputs.columns, values)))
         keys: list[bytes] = numbers.view(f"V{numbers.shape[1] * 8}").ravel().tolist()
-        known = self._fragments
+        known = self._known.by_numbers
         fragments = [known.get(key) for key in keys]
         return [
-            self._remember(keys[row], numbers[row].tolist()) if fragment is None else fragment
+            known.get(keys[row]) or self._remember(keys[row], numbers[row].tolist()) if fragment is None else fragment
             for row, fragment in enumerate(fragments)
         ]
 
@@ -125,19 +144,20 @@ class ServedModel:
         if descent is None or (explain and len(rows) * self._depth > _SHORT_TESTS):
             return None
         found = []
-        of_leaf = self._of_leaf
+        known = self._known
         for cells in rows:
             leaf = descent.leaf(cells)
             if leaf < 0:
                 return None
-            members = of_leaf[leaf] or self._learn_leaf(leaf, cells)
+            members = known.of_leaf[leaf] or self._learn_leaf(known, leaf, cells)
             if explain:
                 members = b"".join((members, b',"explanation":', self._reason(leaf, cells)))
             found.append(members)
         return found
 
-    def _learn_leaf(self, leaf: int, cells: Sequence[float]) -> bytes:
-        fragment = self._of_leaf[leaf] = self._by_numbers(to_matrix([cells]))[0]
+    def _learn_leaf(self, known: _Known, leaf: int, cells: Sequence[float]) -> bytes:
+        (fragment,) = self._by_numbers(to_matrix([cells]))
+        known.add_leaf(leaf, fragment)
         return fragment
 
     def _reason(self, leaf: int, cells: Sequence[float]) -> bytes:
@@ -177,13 +197,9 @@ class ServedModel:
 
     def _remember(self, key: bytes, numbers: list[float]) -> bytes:
         fragment = encode_json(self._members(numbers))[1:-1]
-        self._kept_bytes += len(key) + len(fragment)
-        if self._kept_bytes > _MAX_KEPT_BYTES:
-            self._kept_bytes = 0
-            self._fragments = {}
-            if self._tree is not None:
-                self._of_leaf[:] = None
-        self._fragments[key] = fragment
+        if self._known.n_bytes > _MAX_KEPT_BYTES:
+            self._known = _Known(self._n_nodes)
+        self._known.add(key, fragment)
         return fragment
 
     def _members(self, numbers: list[float]) -> dict[str, Any]:

@@ -90,10 +90,11 @@ def test_batches_and_single_rows_go_the_way_of_the_definition(seed, follow):
         assert list(zip(found.tolist(), shares.tolist(), strict=True)) == entries
 
 
-def test_the_size_of_the_turns_changes_nothing(monkeypatch):
+def test_the_order_of_the_cells_and_the_size_of_the_turns_change_nothing(monkeypatch):
     rng, nodes, tree = grown_at_random(7)
     cells = asked_of(rng, nodes, 300)
     whole = tree.predict(cells)
+    assert tree.predict(np.asfortranarray(cells)).tobytes() == whole.tobytes()
     monkeypatch.setattr(batch, "_ROWS_AT_ONCE", 7)
     monkeypatch.setattr(batch, "_STEPS", 1)
     monkeypatch.setattr(batch, "_LEAVES_AT_ONCE", 1)
