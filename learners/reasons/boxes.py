@@ -10,6 +10,7 @@ once and then added up along the paths.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -76,6 +77,17 @@ class Boxes:
         self.low, self.high = self._bounds()
         self.sets = self._level_sets()
         self.leaves = nodes.leaves()
+
+    @cached_property
+    def spans(self) -> list[tuple[float, float] | None]:
+        """By column the least and greatest threshold of a numeric one; None without any."""
+        tested = self.nodes.test == THRESHOLD
+        found: list[tuple[float, float] | None] = [None] * len(self.columns)
+        for feature in np.unique(self.nodes.feature[tested]).tolist():
+            own = self.nodes.threshold[tested & (self.nodes.feature == feature)]
+            if self.columns[feature].is_numeric:
+                found[feature] = (float(own.min()), float(own.max()))
+        return found
 
     def merge_down(self, own: Array, merge: np.ufunc) -> Array:
         """Combine what each single test says with the state before it; ``own`` is changed and returned."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -37,7 +38,7 @@ from learners.trees.estimator import FittedTree
 from learners.types import Array, BoolArray, FloatArray, IntArray, Scalar
 
 #: Most rows with missing values left in them that are tried for one counterfactual search.
-MAX_TRIALS = 32
+MAX_TRIALS = 16
 
 
 @dataclass(frozen=True)
@@ -200,22 +201,29 @@ class _Seeker:
     def find(self, row: FloatArray) -> list[Counterfactual]:
         """The nearest ways of one row, shape (d,)."""
         demands = demands_of(self.boxes, row, self.wishes, self.scales)
+        ways = self._ways_apart(row, demands)
         found: list[Counterfactual] = []
+        while batch := list(islice(ways, self.search.count - len(found))):
+            rows = np.asfortranarray([cells for _, cells in batch])
+            answers = answers_of(self.learner, Table(self.learner.columns_, rows))
+            for (leaf, cells), answer, holds in zip(batch, answers, self.target.holds(answers), strict=True):
+                if holds:
+                    found.append(self._described(row, leaf, cells, answer, demands))
+        return found
+
+    def _ways_apart(self, row: FloatArray, demands: Demands) -> Iterator[tuple[int, FloatArray]]:
+        """The changed rows of different leaves, if asked for with different sets of changed columns; nearest first."""
         leaves: set[int] = set()
         changed_sets: set[bytes] = set()
         for leaf, cells in self._rows(row, demands):
             changed = _differs(cells, row).tobytes()
-            if leaf in leaves or (self.search.diverse and changed in changed_sets):
-                continue
-            leaves.add(leaf)
-            changed_sets.add(changed)
-            found.append(self._described(row, leaf, cells, demands))
-            if len(found) == self.search.count:
-                break
-        return found
+            if leaf not in leaves and not (self.search.diverse and changed in changed_sets):
+                leaves.add(leaf)
+                changed_sets.add(changed)
+                yield leaf, cells
 
     def _rows(self, row: FloatArray, demands: Demands) -> Iterator[tuple[int, FloatArray]]:
-        """Rows that the model answers as wanted, the nearest first."""
+        """Rows that reach a wanted leaf wholly, or divided and with the wanted answer; the nearest first."""
         candidates = self._candidates(demands)
         tried: set[bytes] = set()
         for leaf, left in zip(candidates.leaves.tolist(), candidates.left.tolist(), strict=True):
@@ -229,18 +237,13 @@ class _Seeker:
                 tried.add(content)
                 if not self._mixture_holds(cells):
                     continue
-            if self.target.holds(self._answers(cells))[0]:
-                yield leaf, cells
+            yield leaf, cells
 
     def _mixture_holds(self, cells: FloatArray) -> bool:
         """Whether the mean of the leaves that a divided row reaches is as wanted; before the model itself is asked."""
         shares = self.boxes.multiply_paths(self.boxes.shares(cells))[self.leaves]
         mixture = shares @ self.learner.packed_tree_.answers[self.leaves]
         return bool(self.target.holds(mixture[None])[0])
-
-    def _answers(self, cells: FloatArray) -> FloatArray:
-        """The model's answer to one row, shape (1, K) or (1, 1)."""
-        return answers_of(self.learner, Table(self.learner.columns_, np.asfortranarray(cells[None])))
 
     def _candidates(self, demands: Demands) -> _Candidates:
         full = self._ways(demands, demands.shares != 1, left=False)
@@ -295,13 +298,14 @@ class _Seeker:
                 cells[feature] = target_cell(self.boxes, demands, row, self.wishes, node)
         return cells
 
-    def _described(self, row: FloatArray, leaf: int, cells: FloatArray, demands: Demands) -> Counterfactual:
+    def _described(
+        self, row: FloatArray, leaf: int, cells: FloatArray, answers: FloatArray, demands: Demands
+    ) -> Counterfactual:
         boxes = self.boxes
         states = boxes.path_states(leaf)
         differs = _differs(cells, row)
         changed = [place for place in states if differs[place]]
         changes = [self._change(place, states[place], row, cells, demands) for place in changed]
-        answers = self._answers(cells)[0]
         weights = self.weight[changed]
         return Counterfactual(
             leaf=leaf,

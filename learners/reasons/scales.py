@@ -16,7 +16,6 @@ import numpy as np
 
 from learners.reasons.boxes import Boxes
 from learners.table import Column, Table
-from learners.trees.nodes import THRESHOLD
 from learners.types import BoolArray, FloatArray
 
 
@@ -66,14 +65,7 @@ class Scales:
     @classmethod
     def of_boxes(cls, boxes: Boxes) -> Scales:
         """From the thresholds of a tree; of a single one its magnitude."""
-        nodes = boxes.nodes
-        records: list[dict[str, float]] = []
-        for index, column in enumerate(boxes.columns):
-            own = nodes.threshold[(nodes.test == THRESHOLD) & (nodes.feature == index)]
-            if column.is_numeric and len(own):
-                records.append({"minimum": float(own.min()), "maximum": float(own.max())})
-            else:
-                records.append({})
+        records = [{} if span is None else {"minimum": span[0], "maximum": span[1]} for span in boxes.spans]
         return cls.of_records(boxes.columns, records)
 
 
