@@ -43,6 +43,7 @@ from service.store.session import Store
 from service.temporary import remove_abandoned
 from service.web.authentication import Authentication
 from service.web.gate import Gate, InFlight
+from service.web.heap import keep_freed_memory
 from service.web.observing import Observer
 from service.web.openapi import install_document
 from service.web.strict_routes import install_error_handlers
@@ -67,6 +68,7 @@ _ROUTERS = (
 def from_environment() -> ASGIApp:
     """The app as ``RULEWOOD_*`` variables say; what uvicorn calls in each API process."""
     logs.configure()
+    keep_freed_memory()
     _end_with_parent()
     app = create_app(Settings())
     # What a start makes stays as long as the process: no later collection need look at it.

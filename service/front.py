@@ -2,7 +2,7 @@
 
 The router alone takes longer than a prediction. So this ASGI wrapper looks at
 ``POST /api/v1/models/{ref}/predictions`` first and answers it if everything about it is plain: JSON
-without a query, a valid key, a model in memory, rows without a fault. Whatever is not plain goes on to
+or CSV without a query, a valid key, a model in memory, rows without a fault. Whatever is not plain goes on to
 the app, body included, and is answered by the route, which calls the same functions. So every error,
 every option and every other format has one place, and both doors give the same bytes.
 """
@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.deps import Services
 from service.errors import ServiceError
 from service.logs import logger
-from service.operations.answering import IN_THREAD, answer_fast, answer_large
+from service.operations.answering import IN_THREAD, answer_csv, answer_fast, answer_large
 from service.operations.predict import Bounds, Describe
 from service.operations.served import ServedModel
 from service.problems import describer
@@ -30,7 +30,8 @@ PREFIX, SUFFIX = "/api/v1/models/", "/predictions"
 ROUTE = PREFIX + "{ref}" + SUFFIX
 #: A function that answers a body: its bytes and number of rows, or None where it is not plain.
 Answer = Callable[[ServedModel, bytes, Bounds, Describe], tuple[bytes, int] | None]
-_PLAIN_ACCEPTS = (b"*/*", b"application/json")
+_JSON, _CSV = b"application/json", b"text/csv"
+_FORMATS = {_JSON: _JSON, _CSV: _CSV}
 
 
 class Front:
@@ -48,34 +49,37 @@ class Front:
         self.max_bytes = limits.body_bytes
         self.bounds = Bounds(limits.batch_rows, limits.json_depth)
         self.describe = describer(minimal=services.settings.error_detail == "minimal")
-        plain = safe_headers("", [(b"content-type", b"application/json")])
-        self.headers = [header for header in plain if header[0] != b"x-request-id"]
+        self.headers = {_JSON: _answer_headers(_JSON), _CSV: _answer_headers(_CSV + b"; charset=utf-8")}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST":
             begun = time.perf_counter()
-            model = self._model(scope)
-            if model is not None:
-                await self._answer(model, begun, scope, receive, send)
+            asked = self._asked(scope)
+            if asked is not None:
+                await self._answer(*asked, begun, scope, receive, send)
                 return
         await self.app(scope, receive, send)
 
-    def _model(self, scope: Scope) -> ServedModel | None:
-        """The model of a request that may be answered here."""
+    def _asked(self, scope: Scope) -> tuple[ServedModel, bytes] | None:
+        """The model and the format of a request that may be answered here."""
         path: str = scope["path"]
         if not (path.endswith(SUFFIX) and path.startswith(PREFIX)) or scope["query_string"]:
             return None
         headers = scope["headers"]
         services = self.services
-        if not _is_plain(headers, self.max_bytes) or services.in_flight.count >= services.in_flight.limit:
+        media_type = _plain_format(headers, self.max_bytes)
+        if media_type is None or services.in_flight.count >= services.in_flight.limit:
             return None
         try:
             principal = services.keyring.authorise(headers, "predict")
         except ServiceError:
             return None
-        return services.serving.known(principal.workspace, path[len(PREFIX) : -len(SUFFIX)])
+        model = services.serving.known(principal.workspace, path[len(PREFIX) : -len(SUFFIX)])
+        return None if model is None else (model, media_type)
 
-    async def _answer(self, model: ServedModel, begun: float, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(
+        self, model: ServedModel, media_type: bytes, begun: float, scope: Scope, receive: Receive, send: Send
+    ) -> None:
         in_flight = self.services.in_flight
         in_flight.enter()
         try:
@@ -89,11 +93,12 @@ class Front:
             if messages and messages[-1].get("more_body"):
                 answered = None
             elif len(body) < IN_THREAD:
-                answered = self._try(answer_fast, model, body)
+                answered = self._try(answer_fast if media_type == _JSON else answer_csv, model, body)
             else:
-                answered = await run_in_threadpool(self._try, answer_large, model, body)
+                answer = answer_large if media_type == _JSON else answer_csv
+                answered = await run_in_threadpool(self._try, answer, model, body)
             if answered is not None:
-                await self._send(scope, answered[0], send)
+                await self._send(scope, media_type, answered[0], send)
         finally:
             in_flight.leave()
         if answered is None:
@@ -121,31 +126,36 @@ class Front:
             logger.debug("left to the route", exc_info=True)
             return None
 
-    async def _send(self, scope: Scope, answer: bytes, send: Send) -> None:
+    async def _send(self, scope: Scope, media_type: bytes, answer: bytes, send: Send) -> None:
         request_id = request_id_of(scope["headers"])
         length = (b"content-length", b"%d" % len(answer))
-        headers = [*self.headers, length, (b"x-request-id", request_id.encode())]
+        headers = [*self.headers[media_type], length, (b"x-request-id", request_id.encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": answer})
         if logger.isEnabledFor(logging.DEBUG):  # a line for each would cost more than the prediction
             logger.debug("prediction", extra={"fields": {"request_id": request_id, "path": scope["path"]}})
 
 
-def _is_plain(headers: list[tuple[bytes, bytes]], max_bytes: int) -> bool:
-    """Whether the headers ask for nothing but JSON for JSON, of a size that is allowed."""
-    is_json = False
+def _answer_headers(content_type: bytes) -> list[tuple[bytes, bytes]]:
+    """Those of every answer, without its id and length."""
+    headers = safe_headers("", [(b"content-type", content_type)])
+    return [header for header in headers if header[0] != b"x-request-id"]
+
+
+def _plain_format(headers: list[tuple[bytes, bytes]], max_bytes: int) -> bytes | None:
+    """The media type of a request whose headers ask for its own format, JSON or CSV, and nothing else."""
+    media_type, accept = None, b"*/*"
     for name, value in headers:
         if name == b"content-type":
-            is_json = value == b"application/json" or value.lower().startswith(b"application/json;")
+            media_type = _FORMATS.get(value) or _FORMATS.get(value.partition(b";")[0].lower())
         elif name == b"accept":
-            if value not in _PLAIN_ACCEPTS:
-                return False
+            accept = value
         elif name == b"content-length":
             if not value.isdigit() or len(value) > 18 or int(value) > max_bytes:
-                return False
+                return None
         elif name in (b"content-encoding", b"expect"):
-            return False
-    return is_json
+            return None
+    return media_type if accept in (b"*/*", media_type) else None
 
 
 class _Replay:

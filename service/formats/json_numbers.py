@@ -126,9 +126,12 @@ def _has_minus_zero(text: bytes) -> bool:
     """Whether a cell is -0, which as an integer of JSON would lose its sign."""
     if b"-" not in text:
         return False
-    letters = np.frombuffer(text + b"\n\n", dtype=np.uint8)
-    begin = np.flatnonzero((letters[:-2] == ord("-")) & (letters[1:-1] == ord("0")))
-    return bool(np.isin(letters[begin + 2], np.frombuffer(b",\n", dtype=np.uint8)).any())
+    letters = np.frombuffer(text, dtype=np.uint8)
+    after = np.flatnonzero(letters == ord("-")) + 1
+    after = after[after < len(text)]
+    after = after[letters[after] == ord("0")] + 1
+    ends = letters[after[after < len(text)]]
+    return text.endswith(b"-0") or bool(np.isin(ends, np.frombuffer(b",\n", dtype=np.uint8)).any())
 
 
 def _has_gaps(text: bytes) -> bool:

@@ -10,7 +10,7 @@ from service import strict_json
 from service.errors import Fault, NotAcceptable, UnsupportedMediaType
 from service.operations.codec import LARGE, to_matrix
 from service.operations.predict import Bounds, Describe, Form, answer_json, join_answer, plain_tail, read_body
-from service.operations.row_formats import TextFormat, TextRows, in_batches, read_rows, write_lines
+from service.operations.row_formats import PLAIN_BATCH, TextFormat, TextRows, in_batches, read_rows, write_lines
 from service.operations.rows import Encoded, Options
 from service.operations.served import ServedModel
 
@@ -111,22 +111,29 @@ def answer(
     Raises:
         BadRequest, Invalid, TooLarge: see :mod:`service.operations.predict`.
     """
+    options = call.options
+    read: Encoded | TextRows
     if call.sent == "json":
-        encoded, options = _read_json(model, body, call, bounds)
-        batches = iter((encoded,))
+        read, options = _read_json(model, body, call, bounds)
     else:
-        options = call.options
         read = _read_text(model, body, call.sent, options, bounds)
-        if call.wanted == "json":
-            encoded = read if isinstance(read, Encoded) else read.encode(model, options)
-        else:
-            batches = in_batches(read) if isinstance(read, Encoded) else read.batches(model, options)
     media_type = MEDIA_TYPES[call.wanted]
     if call.wanted == "json":
+        encoded = read if isinstance(read, Encoded) else read.encode(model, options)
         count(encoded.n_rows)
         return Reply(media_type, answer_json(model, encoded, options, describe, call.form))
-    counted = _counted(batches, count)
-    return Reply(media_type, write_lines(model, counted, options, describe, call.wanted, call.form))
+    if isinstance(read, Encoded):
+        batches = iter((read,)) if call.sent == "json" else in_batches(read)
+    else:
+        batches = read.batches(model, options)
+    lines = write_lines(model, _counted(batches, count), options, describe, call.wanted, call.form)
+    return Reply(media_type, b"".join(lines) if _is_short(read, call) else lines)
+
+
+def _is_short(read: Encoded | TextRows, call: Call) -> bool:
+    """Whether the lines of an answer to CSV are written before they are sent."""
+    explained = call.options.explain or call.form == "explanations"
+    return isinstance(read, Encoded) and call.sent == "csv" and read.n_rows <= PLAIN_BATCH and not explained
 
 
 def _read_text(
@@ -155,10 +162,6 @@ def _read_json(model: ServedModel, body: bytes, call: Call, bounds: Bounds) -> t
 
 def answer_fast(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
     """The answer of a simple JSON request without query, and its rows; None where it is not simple."""
-    return _answer_small(model, body, bounds, describe)
-
-
-def _answer_small(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
     read = model.codec.read_small(body)
     if read is None:
         return None
@@ -178,8 +181,16 @@ def _answer_small(model: ServedModel, body: bytes, bounds: Bounds, describe: Des
 def answer_large(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
     """The same for a body of any size, to be called in a thread."""
     if len(body) < LARGE:
-        return _answer_small(model, body, bounds, describe)
+        return answer_fast(model, body, bounds, describe)
     encoded = model.codec.read_large(body, bounds.rows)
     if encoded is None:
         return None
     return answer_json(model, encoded, Options(), describe), encoded.n_rows
+
+
+def answer_csv(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
+    """The same for CSV of numbers, answered in CSV."""
+    encoded = model.codec.read_csv(body, min(bounds.rows, PLAIN_BATCH))
+    if encoded is None:
+        return None
+    return b"".join(write_lines(model, iter((encoded,)), Options(), describe, "csv")), encoded.n_rows

@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Literal
 
 import msgspec
@@ -30,6 +31,8 @@ TextFormat = Literal["csv", "tsv", "ndjson"]
 BATCH = 2000
 #: The same where nothing but the answers is to be written.
 PLAIN_BATCH = 20_000
+#: Rows, from the first, whose numbers are kept as texts.
+_MAX_KEPT_NUMBERS = 10_000
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
@@ -107,7 +110,7 @@ def write_lines(
     first = 0
     for encoded in batches:
         if not explained and encoded.is_plain:
-            yield b"".join(writer.plain(first, model.answers(encoded.values)))
+            yield writer.plain(first, model.answers(encoded.values))
             first += encoded.n_rows
             continue
         members = answer_rows(model, encoded, options, _numbered_from(first, describe), form)
@@ -129,9 +132,11 @@ class _NdjsonWriter:
     def header(self, *, explained: bool) -> bytes:
         return b""
 
-    def plain(self, first: int, answers: Sequence[bytes]) -> Iterator[bytes]:
+    def plain(self, first: int, answers: Sequence[bytes]) -> bytes:
         """The lines of answers about which there is nothing to say."""
-        return (b'{"row":%d,%b%b}\n' % (row, members, self.version) for row, members in enumerate(answers, first))
+        return b"".join(
+            b'{"row":%d,%b%b}\n' % (row, members, self.version) for row, members in enumerate(answers, first)
+        )
 
     def line(self, row: int, members: bytes, notes: dict[str, list[str]]) -> bytes:
         noted = b"," + encode_json(notes)[1:-1] if notes else b""
@@ -156,10 +161,15 @@ class _CsvWriter:
         names = ["row", self.answer, *(f"probability_{label}" for label in self.classes), "model", "version"]
         return self._record([*names, "warnings", "error", *(["explanation"] if explained else [])])
 
-    def plain(self, first: int, answers: Sequence[bytes]) -> Iterator[bytes]:
+    def plain(self, first: int, answers: Sequence[bytes]) -> bytes:
         """The lines of answers about which there is nothing to say."""
-        rests = {members: self._after_number(members, {}) for members in set(answers)}
-        return (b"%d%b" % (row, rests[members]) for row, members in enumerate(answers, first))
+        lines = self.model.lines(self.delimiter)
+        rests = {members: lines.get(members) or self._after_number(members, {}) for members in set(answers)}
+        lines.update(rests)
+        pieces = [b""] * (2 * len(answers))
+        pieces[::2] = _numbers(first, len(answers))
+        pieces[1::2] = map(rests.__getitem__, answers)
+        return b"".join(pieces)
 
     def line(self, row: int, members: bytes, notes: dict[str, list[str]]) -> bytes:
         key = (members, repr(notes) if notes else "")
@@ -187,6 +197,19 @@ class _CsvWriter:
         buffer = io.StringIO(newline="")
         csv.writer(buffer, delimiter=self.delimiter, lineterminator="\n").writerow(cells)
         return buffer.getvalue().encode()
+
+
+def _numbers(first: int, count: int) -> list[bytes]:
+    """So many numbers of rows as texts."""
+    known = _first_numbers()
+    if first + count <= len(known):
+        return known[first : first + count]
+    return [b"%d" % row for row in range(first, first + count)]
+
+
+@cache
+def _first_numbers() -> list[bytes]:
+    return [b"%d" % row for row in range(_MAX_KEPT_NUMBERS)]
 
 
 def _csv_text(value: Any) -> str:

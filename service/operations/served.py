@@ -59,6 +59,7 @@ class _Known:
         self.by_numbers: dict[bytes, bytes] = {}
         self.of_leaf = np.full(n_nodes, None, dtype=object)
         self.has_leaf = np.zeros(n_nodes, dtype=np.bool_)
+        self.lines: dict[str, dict[bytes, bytes]] = {}
         self.n_bytes = 0
 
     def add(self, numbers: bytes, fragment: bytes) -> None:
@@ -121,6 +122,10 @@ class ServedModel:
         for row in np.setdiff1d(new, undecided, assume_unique=True).tolist():
             answers[row] = known.of_leaf[nodes[row]] or self._learn_leaf(known, int(nodes[row]), values[row].tolist())
         return answers
+
+    def lines(self, delimiter: str) -> dict[bytes, bytes]:
+        """What follows the row's number in a line of CSV, by the members of the answer, as far as it was written."""
+        return self._known.lines.setdefault(delimiter, {})
 
     def _by_numbers(self, values: FloatArray) -> list[bytes]:
         """The same from what the learner answers to each row."""

@@ -25,8 +25,10 @@ from tests.service.working import train
 from tests.shared import table_path
 
 ADDRESS = PREFIX + "weather" + SUFFIX
+NUMBERS = PREFIX + "numbers" + SUFFIX
 ROW = {"outlook": "sunny", "temperature": 85, "humidity": 85, "windy": "FALSE"}
 JSON = {"content-type": "application/json"}
+CSV = {"content-type": "text/csv"}
 #: What differs from answer to answer.
 CHANGING = {"x-request-id", "date"}
 
@@ -71,6 +73,7 @@ def _comparable(response: Any) -> bytes:
 def trained(shared_api: Api) -> Settings:
     uploaded = shared_api.upload(table_path("weather-numeric.csv").read_bytes(), name="weather").json()
     train(shared_api, uploaded["id"], target="play", name="weather")
+    train(shared_api, uploaded["id"], target="play", name="numbers", features=["temperature", "humidity"])
     return Settings(data=shared_api.settings.data, limits=Limits(body_bytes=200_000, batch_rows=2_000))
 
 
@@ -80,7 +83,8 @@ def doors(trained: Settings) -> Iterator[Doors]:
     assert isinstance(front, Front)
     behind = front.app
     with _served(front, "on") as client, _served(behind, "off") as route:
-        route.post(ADDRESS, json={"rows": [ROW]})  # the route loads the model
+        for address in (ADDRESS, NUMBERS):
+            route.post(address, json={"rows": [ROW]})  # the route loads the model
         yield Doors(front, behind, client, route)
 
 
@@ -172,6 +176,46 @@ def test_whatever_is_not_plain_is_answered_by_the_route(doors: Doors, sent: str 
 )
 def test_other_headers_and_addresses_are_for_the_route(doors: Doors, headers: dict[str, str], address: str) -> None:
     _, by_front = doors.both(body(ROW), headers, address)
+    assert not by_front
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "temperature,humidity\n85,85\n",
+        "humidity,temperature\r\n85,7.5e1\r\n-0.0,0.1",
+        "temperature,humidity\n85,\n,\n,90\n",
+        "temperature,humidity\n" + "85,85\n64,65\n" * 900,
+    ],
+)
+@pytest.mark.parametrize("headers", [{}, {"accept": "text/csv"}, {"content-type": "Text/CSV; charset=utf-8"}])
+def test_the_front_answers_csv_of_numbers(doors: Doors, sent: str, headers: dict[str, str]) -> None:
+    answered, by_front = doors.both(sent, CSV | headers, NUMBERS)
+    assert answered.status_code == 200
+    assert answered.text.count("\n") == len(sent.splitlines())
+    assert by_front
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "",
+        "temperature,humidity\n",
+        "temperature\n85\n",
+        "temperature,humidity\n85,85,1\n",
+        "temperature,humidity\n85\n85,90,1\n",
+        "temperature,humidity\n85,hot\n",
+        "temperature,humidity\n85,null\n",
+        "temperature,humidity\n85, 90\n",
+        'temperature,humidity\n85,"90"\n',
+        "temperature,humidity\n85,1],[85,90\n",
+        "temperature,humidity\n85\r,90\n",
+        "temperature,humidity\n85,NaN\n",
+        "temperature,humidity\n" + "85,85\n" * 2001,
+    ],
+)
+def test_other_csv_is_answered_by_the_route(doors: Doors, sent: str) -> None:
+    _, by_front = doors.both(sent, CSV, NUMBERS)
     assert not by_front
 
 
