@@ -42,6 +42,7 @@ def read_header(lines: Iterator[tuple[int, str]]) -> list[Attribute]:
         Invalid: something in the header cannot be read; names the line.
     """
     attributes: list[Attribute] = []
+    number = 1
     for number, line in lines:
         text = line.strip()
         if not text or text.startswith("%"):
@@ -58,7 +59,8 @@ def read_header(lines: Iterator[tuple[int, str]]) -> list[Attribute]:
                 raise _bad_line(number, str(error)) from None
         elif keyword.lower() != "@relation":
             raise _bad_line(number, f"{shown(text)} is none of @relation, @attribute, @data")
-    raise Invalid("The ARFF header has no @attribute or no @data", [Fault("@attribute and @data are needed")])
+    message = f"the header has no @attribute or no @data up to line {number}"
+    raise Invalid(f"The ARFF file cannot be read: {message}", [Fault(message, line=number)])
 
 
 def _attribute(text: str) -> Attribute:

@@ -80,31 +80,38 @@ class ArffReader(Reader):
             try:
                 row = self._row(text)
             except ArffSyntaxError as error:
-                raise Invalid(f"Line {number}: {error}", [Fault(str(error), line=number)]) from None
+                raise self._bad_row(number, error) from None
             if len(row) != width:
                 message = f"line {number} has {len(row)} values, the header has {width} attributes"
                 raise Invalid(f"Rows differ from the header: {message}", [Fault(message, line=number, allowed=width)])
             yield number, row
 
+    def _bad_row(self, line: int, error: ArffSyntaxError) -> Invalid:
+        known = error.index is not None and error.index < len(self._attributes)
+        name = self._attributes[error.index or 0].name if known else None
+        where = f"line {line}" if name is None else f"line {line}, column {shown(name)}"
+        fault = Fault(f"{where}: {error}", line=line, column=None if name is None else cut(name))
+        return Invalid(f"The file cannot be read: {where}: {error}", [fault])
+
     def _row(self, text: str) -> Row:
         if not _NEEDS_TOKENS.search(text):
-            return [self._bare(value.strip()) for value in text.split(",")]
+            return [self._bare(value.strip(), at) for at, value in enumerate(text.split(","))]
         if text[0] == "{":
             return self._sparse(text)
         values = split_values(text)
         last, is_quoted = values[-1]
         if len(values) > len(self._attributes) and not is_quoted and last.startswith("{"):
             raise ArffSyntaxError("instance weights are not read here; put the weight into a column")
-        return [value if quoted else self._bare(value) for value, quoted in values]
+        return [value if quoted else self._bare(value, at) for at, (value, quoted) in enumerate(values)]
 
-    def _bare(self, value: str) -> str | None:
+    def _bare(self, value: str, at: int) -> str | None:
         if value == "?":
             return None
         if value:
             return value
         if self._empty_is_missing:
             return None
-        raise ArffSyntaxError("a value is empty; a missing one is written ?")
+        raise ArffSyntaxError("a value is empty; a missing one is written ?", at)
 
     def _sparse(self, text: str) -> Row:
         if not text.endswith("}"):
@@ -116,12 +123,14 @@ class ArffReader(Reader):
             match = _SPARSE_ENTRY.fullmatch(entry.strip())
             if match is None or int(match[1]) >= len(row):
                 raise ArffSyntaxError(f"{shown(entry.strip())} is no 'index value' of a sparse row")
+            at = int(match[1])
             value, is_quoted = split_values(match[2])[0]
-            row[int(match[1])] = value if is_quoted else self._bare(value)
-            unnamed.discard(int(match[1]))
+            row[at] = value if is_quoted else self._bare(value, at)
+            unnamed.discard(at)
         if unnamed:
             name = self._attributes[min(unnamed)].name
-            raise ArffSyntaxError(f"a sparse row must name {shown(name)}, because texts and dates have no zero")
+            message = f"a sparse row must name {shown(name)}, because texts and dates have no zero"
+            raise ArffSyntaxError(message, min(unnamed))
         return row
 
     def _cells(self, attribute: Attribute, values: Sequence[str | None], lines: Sequence[int]) -> TextCells:

@@ -15,7 +15,15 @@ _LETTERS = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 class ArffSyntaxError(ValueError):
-    """A piece of ARFF text that cannot be read; the message says why."""
+    """A piece of ARFF text that cannot be read; the message says why.
+
+    Attributes:
+        index: of the value among those between commas, where it is known.
+    """
+
+    def __init__(self, message: str, index: int | None = None) -> None:
+        super().__init__(message)
+        self.index = index
 
 
 def split_values(text: str) -> list[tuple[str, bool]]:
@@ -29,7 +37,8 @@ def split_values(text: str) -> list[tuple[str, bool]]:
     while True:
         match = _VALUE.match(text, position)
         if match is None:
-            raise ArffSyntaxError(f"the value that begins at character {position + 1} cannot be read (quotes?)")
+            message = f"the value that begins at character {position + 1} cannot be read (quotes?)"
+            raise ArffSyntaxError(message, len(values))
         values.append(_token(match))
         position = match.end()
         if not match[4]:

@@ -60,14 +60,14 @@ class ArrowReader(Reader):
         if metadata.num_rows > limits.rows:
             raise TooLarge(
                 f"The file has {metadata.num_rows} rows; at most {limits.rows} are allowed",
-                [Fault("too many rows", allowed=limits.rows)],
+                [Fault("too many rows", row=limits.rows, allowed=limits.rows)],
             )
         expanded = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
         allowed = max(HARMLESS_BYTES, limits.decompression_ratio * self.size)
         if expanded > allowed:
             raise TooLarge(
                 f"The file would expand to {expanded} bytes, more than {limits.decompression_ratio:g} times its size",
-                [Fault("decompression ratio too large", allowed=limits.decompression_ratio)],
+                [Fault("decompression ratio too large", parameter="file", allowed=limits.decompression_ratio)],
             )
         return schema
 

@@ -80,7 +80,9 @@ def _refuse_head(text: str, delimiter: str, quote: str | None) -> None:
         raise Invalid(
             f"The header cannot be read: {error}", [Fault("a quote is opened and never closed", line=error.line)]
         ) from None
-    raise Invalid("The file is empty: it has only blank lines", [Fault("empty file: nothing but blank lines")])
+    raise Invalid(
+        "The file is empty: it has only blank lines", [Fault("empty file: nothing but blank lines", parameter="file")]
+    )
 
 
 def sniff_delimiter(text: str, quote: str | None) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from learners.types import FloatArray
 from service.errors import Fault, Invalid, TooLarge
 from service.formats.builder import ColumnBuilder, refuse_wrong_cells
-from service.formats.faults import shown
+from service.formats.faults import cut, shown
 from service.formats.options import EXCLUDED, ReadOptions
 from service.formats.plans import check_names, check_options, plan_column
 from service.formats.reading import Block, Reader
@@ -62,7 +62,7 @@ def fill(reader: Reader, options: ReadOptions, limits: Limits, folder: Path, sta
     first = _Pass(reader, options, limits, folder, stack)
     first.run(skip)
     if first.scratch.n_rows == 0:
-        raise Invalid("The file has no rows", [Fault("no rows")])
+        raise Invalid("The file has no rows", [Fault("no rows", parameter="file")])
     if known is None:
         check_options(first.all_names(skip), options)
     late = {name for name, builder in first.builders.items() if builder.is_late}
@@ -138,19 +138,19 @@ class _Pass:
         if n_rows > self._limits.rows:
             raise TooLarge(
                 f"The file has more than {self._limits.rows} rows",
-                [Fault("too many rows", allowed=self._limits.rows)],
+                [Fault("too many rows", row=self._limits.rows, allowed=self._limits.rows)],
             )
         most = _LEVELS_OF_ALL * self._limits.levels
         if sum(len(builder.levels) for builder in self.builders.values()) > most:
             widest = max(self.builders.values(), key=lambda builder: len(builder.levels))
             raise TooLarge(
                 f"All columns together have more than {most} different texts; most are in {shown(widest.plan.name)}",
-                [Fault("too many levels in all columns together", allowed=most)],
+                [Fault("too many levels in all columns together", column=cut(widest.plan.name), allowed=most)],
             )
         size = 8 * n_rows * len(self.builders)
         if size > self._most_bytes:
             ratio = self._limits.decompression_ratio
             raise TooLarge(
                 f"The table would take {size} bytes, more than {ratio:g} times the file",
-                [Fault("decompression ratio too large", allowed=ratio)],
+                [Fault("decompression ratio too large", parameter="file", allowed=ratio)],
             )

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 
 from service.errors import Fault, Invalid, TooLarge
 from service.formats.faults import cut, shown
-from service.formats.json_pieces import MAX_RECORD, array_pieces
+from service.formats.json_pieces import MAX_RECORD, array_pieces, said
+from service.formats.json_places import place_of_error
 from service.formats.options import ReadOptions
 from service.formats.reading import Block, Reader
 from service.formats.text_bytes import checked_text
@@ -87,7 +88,7 @@ def _line_pieces(path: Path, start: int) -> Iterator[list[Any]]:
             try:
                 values.append(decode(line))
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                _refuse_line(error, first_line + at)
+                _refuse_line(error, line, first_line + at)
         if b"".join(lines).count(b":") != sum(len(value) for value in values if isinstance(value, dict)):
             _check_keys(lines, first_line)
         first_line += len(lines)
@@ -97,18 +98,19 @@ def _line_pieces(path: Path, start: int) -> Iterator[list[Any]]:
 def _line_blocks(path: Path, start: int) -> Iterator[list[bytes]]:
     with path.open("rb") as file:
         file.seek(start)
-        rest = b""
+        rest, line = b"", 1
         while block := file.read(_PIECE):
             whole, newline, rest_of_block = block.rpartition(b"\n")
             if newline:
-                yield (rest + whole).split(b"\n")
-                rest = rest_of_block
+                lines = (rest + whole).split(b"\n")
+                yield lines
+                rest, line = rest_of_block, line + len(lines)
             else:
                 rest += block
             if len(rest) > MAX_RECORD:
-                raise TooLarge(
-                    f"A line is longer than {MAX_RECORD} bytes", [Fault("line too long", allowed=MAX_RECORD)]
-                )
+                message = f"line {line} is longer than {MAX_RECORD} bytes"
+                fault = Fault(message, line=line, allowed=MAX_RECORD)
+                raise TooLarge(f"The file cannot be read: {message}", [fault])
         if rest:
             yield [rest]
 
@@ -120,14 +122,23 @@ def _check_keys(lines: Sequence[bytes], first_line: int) -> None:
             try:
                 refuse_duplicate_keys(line, len(value))
             except Invalid as error:
-                raise Invalid(f"Line {first_line + at}: {error.detail}", error.faults) from None
+                key = next((fault.parameter for fault in error.faults), None)
+                fault = Fault(error.detail, line=first_line + at, column=key)
+                raise Invalid(f"Line {first_line + at}: {error.detail}", [fault]) from None
 
 
-def _refuse_line(error: Exception, line: int) -> None:
-    if isinstance(error, RecursionError):
-        reason = "nested too deeply; a row is an object of plain values"
-    else:
-        reason = str(error)
-        if "invalid character" in reason:
-            reason += "; note that JSON knows no NaN and no Infinity: a missing value is null"
-    raise Invalid(f"Line {line} is not JSON: {reason}", [Fault(reason[:200], line=line)]) from None
+def _refuse_line(error: Exception, line: bytes, number: int) -> NoReturn:
+    key = _key_of_error(line)
+    where = f"line {number}" if key is None else f"line {number}, column {shown(key)}"
+    fault = Fault(f"{where}: {said(error)[:200]}", line=number, column=None if key is None else cut(key))
+    raise Invalid(f"The file is not NDJSON: {where}: {said(error)}", [fault]) from None
+
+
+def _key_of_error(line: bytes) -> str | None:
+    """The key under which a line cannot be decoded; it is read as an array of one element, whose places are known."""
+    text = b"[" + line + b"]"
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return place_of_error(text, error).key
+    return None

@@ -24,7 +24,7 @@ def check_names(names: Sequence[str], limits: Limits) -> None:
     if len(names) > limits.columns:
         raise TooLarge(
             f"The file has {len(names)} columns; at most {limits.columns} are allowed",
-            [Fault("too many columns", allowed=limits.columns)],
+            [Fault("too many columns", column=cut(names[limits.columns]), allowed=limits.columns)],
         )
     faults, seen = Faults(), dict[str, int]()
     for number, name in enumerate(names, 1):
@@ -40,12 +40,12 @@ def check_names(names: Sequence[str], limits: Limits) -> None:
 
 def _name_fault(name: str, number: int, limit: int) -> Fault | None:
     if not name:
-        return Fault(f"column {number} has no name")
+        return Fault(f"column {number} has no name", parameter=f"columns.{number}")
     if len(name) > limit:
         message = f"the name of column {number}, {shown(name)}, is longer than {limit} characters"
         return Fault(message, column=cut(name), allowed=limit)
     if "\0" in name:
-        return Fault(f"the name of column {number} holds a NUL character")
+        return Fault(f"the name of column {number} holds a NUL character", parameter=f"columns.{number}")
     return None
 
 
@@ -76,7 +76,14 @@ def check_options(names: Iterable[str], options: ReadOptions) -> None:
         raise Invalid(
             f"The table has {len(kept)} column{'s' if len(kept) != 1 else ''}; at least 2 are needed, something to "
             "learn from and a target. If another character separates the cells, name it in the option 'delimiter'",
-            [Fault("at least 2 columns are needed", allowed=2)],
+            [
+                Fault(
+                    "at least 2 columns are needed",
+                    column=cut(kept[0]) if kept else None,
+                    parameter="options.kinds" if options.kinds else "options.delimiter",
+                    allowed=2,
+                )
+            ],
         )
 
 

@@ -43,7 +43,7 @@ def read_csv(body: bytes, delimiter: str | None = None, quote: str | None = '"')
             f"The CSV text cannot be read: {error}", [Fault("a quote is never closed", line=error.line)]
         ) from None
     if not found:
-        raise Invalid("The CSV text is empty: it has no header", [Fault("no header")])
+        raise Invalid("The CSV text is empty: it has no header", [Fault("no header", line=1)])
     return CsvRows([name or "" for name in found[0]], found[1:], lines[1:])
 
 

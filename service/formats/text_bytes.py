@@ -41,7 +41,7 @@ def checked_text(path: Path, codec: str, quote: str | None, folder: Path) -> Tex
         Invalid: the file is empty or holds a NUL character.
     """
     if path.stat().st_size == 0:
-        raise Invalid("The file is empty", [Fault("empty file: 0 bytes")])
+        raise Invalid("The file is empty", [Fault("empty file: 0 bytes", parameter="file")])
     plain = codec in ("utf-8", "ascii")
     target = path if plain else folder / "utf8.txt"
     mark = quote.encode() if quote is not None else None

@@ -114,9 +114,9 @@ def test_pieces_are_the_array(tmp_path_factory, records, size):
         ('{"rows":[]}', "no rows"),
         ('{"a":1}', "array of objects"),
         ('{"rows":[{"a":1,"b":2}],"x":1}', "nothing but"),
-        ('[{"a":1,"b":2},]', "byte"),
+        ('[{"a":1,"b":2},]', "row 1, line 1"),
         ('[{"a":1,"b":2}', "truncated"),
-        ('[{"a":1,"b":2}] x', "byte"),
+        ('[{"a":1,"b":2}] x', "trailing"),
         ('[{"a":1,"b":Infinity}]', "NaN"),
         ('[{"a":1,"b":1e999}]', "out of range"),
         ('[{"a":1,"b":"\\ud800"}]', "truncated"),
@@ -137,8 +137,8 @@ def test_bad_json(text, says):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"a":1,"b":2}\n{"a":1', "Line 2"),
-        ('{"a":1,"b":2}\n\n{"a":NaN,"b":1}\n', "Line 3"),
+        ('{"a":1,"b":2}\n{"a":1', "line 2"),
+        ('{"a":1,"b":2}\n\n{"a":NaN,"b":1}\n', "line 3"),
         ('{"a":1,"b":2}\n{"a":1,"a":2}\n', "Line 2"),
         ('{"a":1,"b":2}\n[1]\n', "row 1 is no object"),
         ("[" * 100_000, "nested too deeply"),
