@@ -20,7 +20,7 @@ from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.nodes import Nodes
 
 #: C4.5's thresholds.
-_C45 = {"threshold": "data", "threshold_penalty": True, "threshold_minimum": "c4.5"}
+_C45 = {"threshold": "data", "threshold_minimum": "c4.5"}
 
 
 @learner
@@ -84,9 +84,13 @@ class RuleSetClassifier(FittedRules):
         exclusive_minimum=True,
     )
     validation_fraction: float = real(
-        0.25, "Share of the rows held out for post-pruning by validation.", minimum=0.01, maximum=0.9
+        0.25,
+        "Share of the rows held out for post-pruning by validation.",
+        minimum=0.01,
+        maximum=0.9,
+        only_with={"postpruning": ("validation",)},
     )
-    seed: int = integer(0, "Chooses the rows that are held out.", minimum=0)
+    seed: int = integer(0, "Chooses the rows that are held out.", minimum=0, only_with={"postpruning": ("validation",)})
     subset: str = choice(
         "mdl", ("mdl", "all"), "Which rules of a class are kept: those that describe it shortest, or all."
     )
@@ -100,6 +104,7 @@ class RuleSetClassifier(FittedRules):
         "How many times over the rows say the same; larger values keep fewer rules.",
         minimum=0,
         exclusive_minimum=True,
+        only_with={"subset": ("mdl",)},
     )
     max_rules: int | None = integer(
         None,
@@ -116,6 +121,7 @@ class RuleSetClassifier(FittedRules):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
         """Grow a tree and make rules of it; see :meth:`learners.base.Learner.fit`."""
         self.check_params()
+        self.check_together()
         table, target = check_training(X, y, classification=True)
         weights = check_weights(sample_weight, table.n_rows)
         if self.class_weight is not None:
@@ -146,7 +152,8 @@ class RuleSetClassifier(FittedRules):
     def _grown(self, rows: Sample, target: Column, progress: Progress) -> Nodes:
         own = ("criterion", "nominal", "min_leaf", "max_depth", "max_leaves", "threads")
         options = {name: getattr(self, name) for name in own}
-        tree: DecisionTreeClassifier = DecisionTreeClassifier.from_params(options | _C45)
+        options |= _C45 | {"threshold_penalty": self.criterion != "gini"}  # it is in bits
+        tree: DecisionTreeClassifier = DecisionTreeClassifier.from_params(options)
         codes = Series(target, rows.codes.astype(np.float64))
         tree.fit(rows.table, codes, rows.weights, progress=lambda share, said: progress(0.4 * share, said))
         return tree.tree_

@@ -68,6 +68,8 @@ class _Simplification:
 
     def __init__(self, rules: RuleSet, by_answer: bool) -> None:
         self.columns = rules.columns
+        self.classes = rules.classes or ()
+        self.place_of = {label: place for place, label in enumerate(rules.classes or ())}
         self.ordered = rules.ordered
         self.by_answer = by_answer
         self.rules = list(rules.rules)
@@ -120,7 +122,7 @@ class _Simplification:
             if len(rest) < len(rule.conditions):
                 alike: tuple[Any, ...] = (block if self.ordered else 0, type(rule.answer), rule.answer)
                 alike = (*alike, rule.deviation, None if self.by_answer else rule.distribution)
-            groups[alike, rest].append(place)
+                groups[alike, rest].append(place)
         return groups
 
     def _merge_group(self, places: Sequence[int], feature: int) -> set[int]:
@@ -171,7 +173,7 @@ class _Simplification:
             parts = (one.weight, other.weight) if weight > 0 else (1.0, 1.0)
             pairs = zip(one.distribution, other.distribution, strict=True)
             shares = tuple((parts[0] * left + parts[1] * right) / sum(parts) for left, right in pairs)
-            merged = replace(merged, distribution=shares, confidence=max(shares))
+            merged = replace(merged, distribution=shares, confidence=shares[self.place_of[one.answer]])
         place = min(merged.leaves, default=0)
         merged = replace(merged, id=rule_id(place, (own.condition.text() for own in conditions), one.answer))
         return self._without_idle(merged)
