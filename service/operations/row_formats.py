@@ -227,7 +227,10 @@ def _warning_text(warning: dict[str, Any]) -> str:
 
 
 def _reason_text(reason: dict[str, Any]) -> str:
-    """Each branch's tests joined by "and", the branches by "or" with their weights."""
+    """Each branch's tests joined by "and", the branches by "or" with their weights; or the rule that answered."""
+    if reason.get("kind") == "rule":
+        tests = " and ".join(one["condition"]["text"] for one in reason["conditions"])
+        return f"rule {reason['rank']}: {tests or 'no rule covers the row'}"
     branches = []
     for branch in reason.get("branches", ()):
         tests = " and ".join(step["condition"]["text"] for step in branch["steps"]) or "always"

@@ -157,12 +157,43 @@ class Omitted(Answer):
     weight: float
 
 
-class Explanation(Prediction):
-    """The reason of one answer, `kind` tells its form; a `path` has the branches that the row followed."""
+class Judgement(Answer):
+    """A condition of a rule with the row's value."""
 
-    kind: Literal["path"] | None = None
+    condition: Condition
+    observed: Cell = Field(description="the row's value; null where missing or unseen")
+    state: Literal["known", "missing", "unseen"]
+
+
+class FailedRule(Answer):
+    """A rule that was asked before the one that answered."""
+
+    rank: int
+    rule: str = Field(description="its id")
+    failed: Judgement = Field(description="its first condition that does not hold")
+
+
+class Explanation(Prediction):
+    """The reason of one answer, `kind` tells its form.
+
+    A `path` has the branches that the row followed; a `rule` the first rule that covers the row.
+    """
+
+    kind: Literal["path", "rule"] | None = None
     branches: list[Branch] | None = None
     omitted: Omitted | None = None
+    rank: int | None = Field(None, description="the rule's place, from 1 on")
+    rule: str | None = Field(None, description="the rule's id")
+    default: bool | None = Field(None, description="whether no rule covers the row, so that the default answered")
+    answer: Label | None = None
+    conditions: list[Judgement] | None = Field(None, description="the rule's conditions, all of which hold")
+    rows: int | None = Field(None, description="training rows that the rule covers; of the default: that no rule does")
+    support: float | None = Field(None, description="their weight")
+    confidence: float | None = Field(None, description="the answer's probability")
+    distribution: list[Share] | None = None
+    failed: list[FailedRule] | None = Field(None, description="rules asked before; of many the first")
+    omitted_failed: int | None = Field(None, description="rules asked before that are not given")
+    undecided: int | None = Field(None, description="rules asked before that failed on a missing or unseen value")
 
 
 class Explanations(_Answers):
