@@ -26,7 +26,7 @@ def rules_of(learner: Learner, *, simplify: bool = False) -> RuleSet:
     if isinstance(learner, FittedRules):
         rules = learner.rules_
     elif isinstance(learner, FittedTree):
-        rules = rules_of_nodes(learner.tree_, learner.columns_, learner.target_)
+        rules = rules_of_nodes(learner.tree_, learner.columns_, learner.target_, learner.utility_)
     else:
         raise LearnerError(f"{type(learner).__name__} is neither a tree nor a rule set, so it has no rules")
     return simplified(rules) if simplify else rules

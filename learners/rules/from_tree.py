@@ -11,18 +11,25 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from learners.decisions import decide
 from learners.explanation import Condition
 from learners.rules.rule import UNBOUNDED, Rule, RuleCondition, RuleSet, rule_id
 from learners.table import Column
 from learners.trees.nodes import LEAF, THRESHOLD, Nodes
-from learners.types import Scalar
+from learners.types import FloatArray, Scalar
 
 
-def rules_of_nodes(nodes: Nodes, columns: Sequence[Column], target: Column) -> RuleSet:
-    """The rules of a node array over these columns; a target with levels makes them class rules."""
+def rules_of_nodes(
+    nodes: Nodes, columns: Sequence[Column], target: Column, utility: FloatArray | None = None
+) -> RuleSet:
+    """The rules of a node array over these columns; a target with levels makes them class rules.
+
+    Args:
+        utility: by which each leaf decides for a class (see :mod:`learners.decisions`).
+    """
     classes = None if target.is_numeric else target.labels
-    walk = _Walk(nodes, tuple(columns), classes)
-    return RuleSet(tuple(columns), target, classes, tuple(walk.rules()))
+    walk = _Walk(nodes, tuple(columns), classes, utility)
+    return RuleSet(tuple(columns), target, classes, tuple(walk.rules()), utility=utility)
 
 
 class _Asked(NamedTuple):
@@ -51,7 +58,9 @@ class _Walk:
     already written out, as long as nothing more is asked of their column.
     """
 
-    def __init__(self, nodes: Nodes, columns: tuple[Column, ...], classes: tuple[Scalar, ...] | None) -> None:
+    def __init__(
+        self, nodes: Nodes, columns: tuple[Column, ...], classes: tuple[Scalar, ...] | None, utility: FloatArray | None
+    ) -> None:
         self.test: list[int] = nodes.test.tolist()
         self.feature: list[int] = nodes.feature.tolist()
         self.threshold: list[float] = nodes.threshold.tolist()
@@ -68,6 +77,9 @@ class _Walk:
         self.rows_of: list[int] = nodes.rows.tolist()
         self.weight: list[float] = nodes.weight.tolist()
         self.value = nodes.value
+        if classes is not None:
+            self.shares = nodes.shares()
+            self.decided: list[int] = decide(self.shares, utility).tolist()
         self.columns = columns
         self.classes = classes
         self.asked: dict[int, _Asked] = {}
@@ -152,15 +164,14 @@ class _Walk:
 
     def _rule(self, leaf: int) -> Rule:
         pairs = self._conditions()
-        value = self.value[leaf].tolist()
         distribution = deviation = confidence = None
         answer: Scalar
         if self.classes is None:
-            answer, deviation = value[0], math.sqrt(max(value[1], 0.0))
+            answer, variance = self.value[leaf].tolist()
+            deviation = math.sqrt(max(variance, 0.0))
         else:
-            total = sum(value)
-            distribution = tuple(weight / total for weight in value)
-            best = max(range(len(value)), key=value.__getitem__)
+            distribution = tuple(self.shares[leaf].tolist())
+            best = self.decided[leaf]
             answer, confidence = self.classes[best], distribution[best]
         return Rule(
             id=rule_id(leaf, (text for _, text in pairs), answer),

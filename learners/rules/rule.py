@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from learners.decisions import decide
 from learners.explanation import Condition, scalar_text
 from learners.table import Column, Table
 from learners.types import Array, FloatArray, Scalar
@@ -73,7 +74,7 @@ class Rule:
         conditions: one a column, in the order in which the path first tests them.
         answer: the class label, or the mean.
         distribution: class shares in class order; ``None`` for regression.
-        confidence: share of the answer's class; ``None`` for regression.
+        confidence: share of the answer's class, under utilities not always the largest; ``None`` for regression.
         deviation: standard deviation of the training targets here; ``None`` for classification.
         rows: training rows that reached the leaf, fractions counted whole; in an ordered set those that
             the rule covers, of the default those that no rule covers. ``weight``: their weight.
@@ -116,6 +117,8 @@ class RuleSet:
         classes: labels in class order, or ``None`` for regression.
         rules: every rule; nothing is left out.
         ordered: whether the first rule that covers a row answers alone; then the last has no conditions.
+        utility: shape (K, K), by which a class is decided for (see :mod:`learners.decisions`); ``None``:
+            the likeliest.
     """
 
     columns: tuple[Column, ...]
@@ -123,6 +126,7 @@ class RuleSet:
     classes: tuple[Scalar, ...] | None
     rules: tuple[Rule, ...]
     ordered: bool = False
+    utility: FloatArray | None = None
 
     def shares(self, table: Table, rule: Rule) -> FloatArray:
         """The rule's share of each row, shape (n,), whatever rules come before it."""
@@ -151,12 +155,12 @@ class RuleSet:
         return self._mean(table, np.array([rule.distribution for rule in self.rules]))
 
     def predict(self, table: Table) -> Array:
-        """The answer for each row, shape (n,); of equally likely classes the first."""
+        """The answer for each row, shape (n,); of equally good classes the first."""
         if self.classes is None:
             return self._mean(table, np.array([[rule.answer] for rule in self.rules], dtype=np.float64))[:, 0]
         labels = np.empty(len(self.classes), dtype=object)
         labels[:] = self.classes
-        answers: Array = labels[np.argmax(self.predict_proba(table), axis=1)]
+        answers: Array = labels[decide(self.predict_proba(table), self.utility)]
         return answers
 
     def _mean(self, table: Table, answers: FloatArray) -> FloatArray:
@@ -175,6 +179,8 @@ class RuleSet:
         record["target"] = self.target.to_json()
         if self.classes is not None:
             record["classes"] = list(self.classes)
+        if self.utility is not None:
+            record["utility"] = self.utility.tolist()
         return record | {"ordered": self.ordered, "rules": [rule.to_json() for rule in self.rules]}
 
 

@@ -65,7 +65,7 @@ def select_statement(rules: RuleSet, source: str) -> str:
     """A ``SELECT`` of a table's columns and of the tree's answer for every row.
 
     The answer is the column ``prediction``; for classes there is a column ``proba_<class>`` each,
-    and of equally likely classes the first is the prediction. A name that is taken already, or too
+    and of equally good classes the first is the prediction. A name that is taken already, or too
     long, is replaced by one that is not (``proba_1``, ``prediction_``). Of an ordered set there is the
     column ``rule`` too, the id of the rule that answered.
     """
@@ -171,13 +171,20 @@ def _weighted(shares: Sequence[Sequence[str]], answers: Sequence[float]) -> str:
 
 
 def _likeliest(rules: RuleSet, names: Sequence[str]) -> str:
-    """The label of the largest probability, the first of equal ones."""
+    """The label of the largest probability, or of the largest expected utility; the first of equal ones."""
     labels = [scalar_literal(label) for label in rules.classes or ()]
+    worth = names if rules.utility is None else [_expected(row, names) for row in rules.utility.tolist()]
     cases = [
-        f"WHEN {_chain([f'{name} >= {rival}' for rival in names[index + 1 :]], 'AND')} THEN {labels[index]}"
-        for index, name in enumerate(names[:-1])
+        f"WHEN {_chain([f'{one} >= {rival}' for rival in worth[index + 1 :]], 'AND')} THEN {labels[index]}"
+        for index, one in enumerate(worth[:-1])
     ]
     return f"CASE {' '.join(cases)} ELSE {labels[-1]} END" if cases else labels[0]
+
+
+def _expected(utilities: Sequence[float], names: Sequence[str]) -> str:
+    """The expected utility of one decision."""
+    terms = [f"{name} * {number_literal(one)}" for one, name in zip(utilities, names, strict=True) if one != 0]
+    return f"({_chain(terms or [number_literal(0.0)], '+')})"
 
 
 def _probability_names(rules: RuleSet, taken: set[str]) -> list[str]:

@@ -38,6 +38,10 @@ class Rules(Answer):
     version: int
     task: Literal["classification", "regression"]
     classes: list[Label] | None = None
+    utility: list[list[float]] | None = Field(
+        None,
+        description="what each decision (row) is worth for each true class (column); absent: the likeliest decides",
+    )
     columns: list[dict[str, Any]]
     target: dict[str, Any]
     rules: list[Rule]

@@ -46,6 +46,22 @@ def test_select_answers_every_row_as_the_tree_does(database, seed):
         assert row["prediction"] == rules.classes[int(np.argmax(given_ones))]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_select_decides_by_utilities(database, seed):
+    nodes, table = tree_and_rows(seed, 0.2, 0.0)
+    n_classes = len(TARGET.levels)
+    utility = np.random.default_rng(seed).integers(-40, 10, (n_classes, n_classes)) / 7
+    rules = rules_of_nodes(nodes, table.columns, TARGET, utility)
+    database.fill(table)
+    found = [row["prediction"] for row in database.select(select_statement(rules, "rows"))]
+    worth = rules.predict_proba(table) @ utility.T
+    assert found == rules.predict(table).tolist() == [rules.classes[place] for place in worth.argmax(axis=1)]
+    labels = database.evaluate(case_expression(rules))
+    assert {label for label in labels if label is not None} <= {rule.answer for rule in rules.rules}
+    for rule in rules.rules:
+        assert rule.confidence == rule.distribution[rules.classes.index(rule.answer)]
+
+
 def test_regression(database):
     nodes = chain(3, np.array([[3.5, 1.0], [2.0, 4.0], [-1e15, 0.0]]))
     rules = rules_of_nodes(nodes, [Column("x")], Column("price"))

@@ -33,7 +33,7 @@ def test_path_equals_the_peers(case):
     model, X, y = list(peers())[case]
     model.fit(X, y)
     nodes, _ = nodes_of_peer(model.tree_, classification=hasattr(model, "classes_"))
-    alphas, impurities, n_leaves = cost_complexity_path(nodes)
+    alphas, impurities, _ = cost_complexity_path(nodes)
     peer = model.cost_complexity_pruning_path(X, y)
     expected_alphas, expected_impurities = merged(peer.ccp_alphas, peer.impurities)
     np.testing.assert_allclose(alphas, expected_alphas, rtol=1e-9, atol=1e-13 * expected_alphas[-1])
@@ -91,7 +91,7 @@ def test_single_leaf():
 def test_half_a_million_levels():
     rng = np.random.default_rng(0)
     nodes = chain(500_000, rng.dirichlet((1, 1, 1), 500_000))
-    alphas, impurities, n_leaves = cost_complexity_path(nodes)
+    alphas, impurities, _ = cost_complexity_path(nodes)
     assert (np.diff(alphas) > 0).all()
     assert (np.diff(impurities) > 0).all()
     assert impurities[-1] == pytest.approx(nodes.impurity[0])
