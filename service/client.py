@@ -296,9 +296,15 @@ class Rulewood:
         """How much each column matters to a tree."""
         return self._json("GET", f"/models/{_path(ref)}/importances")
 
-    def rules(self, ref: str) -> Json:
-        """A model as rules."""
-        return self._json("GET", f"/models/{_path(ref)}/rules", params={"format": "json"})
+    def rules(self, ref: str, *, dataset: str | None = None) -> Json:
+        """A model as rules; with a dataset, the support and confidence of each on its rows too."""
+        query = _given({"format": "json", "dataset": dataset})
+        return self._json("GET", f"/models/{_path(ref)}/rules", params=query)
+
+    def rule_rows(self, ref: str, rule: str, *, dataset: str | None = None, offset: int = 0, limit: int = 20) -> Json:
+        """Some of the rows that a rule answers, by default of those that the version learned from."""
+        query = _given({"dataset": dataset, "offset": offset, "limit": limit})
+        return self._json("GET", f"/models/{_path(ref)}/rules/{_path(rule)}/rows", params=query)
 
     def rules_text(self, ref: str, format: str = "text") -> str:  # noqa: A002 - the API's word
         """A model as rules in ``text``, ``markdown`` or ``sql``."""

@@ -22,7 +22,7 @@ def rules_json(model: ServedModel) -> dict[str, Any]:
     Raises:
         Conflict: the model is not of a kind that has rules.
     """
-    return model.identity.to_json() | _rules(model).to_json()
+    return model.identity.to_json() | rules_of_model(model).to_json()
 
 
 def rules_text(model: ServedModel, rule_format: RuleFormat, source: str = "rows", form: SqlForm = "select") -> str:
@@ -37,7 +37,7 @@ def rules_text(model: ServedModel, rule_format: RuleFormat, source: str = "rows"
     Raises:
         Conflict: see :func:`rules_json`.
     """
-    rules = _rules(model)
+    rules = rules_of_model(model)
     if rule_format == "text":
         return to_text(rules)
     if rule_format == "markdown":
@@ -46,7 +46,12 @@ def rules_text(model: ServedModel, rule_format: RuleFormat, source: str = "rows"
     return sql.rstrip("\n") + "\n"
 
 
-def _rules(model: ServedModel) -> RuleSet:
+def rules_of_model(model: ServedModel) -> RuleSet:
+    """The model's rules.
+
+    Raises:
+        Conflict: it has none.
+    """
     try:
         return rules_of(model.learner)
     except LearnerError as error:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import Query, Response
+from fastapi import Path, Query, Response
 
-from service.deps import Reader, ServicesHere
+from service.deps import Reader, ServicesHere, Trainer
 from service.operations.json_text import encode_json
+from service.operations.rule_support import Shelf, refuse_dataset, rows_of, rules_on
 from service.operations.rules import SqlForm, rules_json, rules_text
 from service.routes.models import Reference
+from service.schemas.rule_support import RowsOfRule, RulesOnDataset
 from service.schemas.rules import Rules
 from service.web.openapi import errors
 from service.web.strict_routes import make_router
@@ -24,10 +26,10 @@ _TEXT = {"schema": {"type": "string"}}
     "/{ref}/rules",
     summary="Get the rules",
     response_class=Response,
-    responses=errors(404, 409, 422)
+    responses=errors(404, 409, 413, 422)
     | {
         200: {
-            "model": Rules,
+            "model": Rules | RulesOnDataset,
             "description": "One rule for each leaf",
             "content": dict.fromkeys(_MEDIA_TYPES.values(), _TEXT),
         }
@@ -51,9 +53,52 @@ def get_rules(
             "NULL where a value that decides is missing or unseen"
         ),
     ] = "select",
+    dataset: Annotated[
+        str | None,
+        Query(
+            max_length=64,
+            description="of JSON: add each rule's support and confidence on the rows of this dataset, which are held "
+            "out if the version did not learn from them",
+        ),
+    ] = None,
 ) -> Response:
     """The tree as rules, one a leaf, with exact thresholds and with what becomes of missing values."""
     model = services.serving.get(who.workspace, ref)
+    if dataset is not None:
+        if format != "json":
+            refuse_dataset(format)
+        shelf = Shelf(services.store, services.blobs)
+        return Response(encode_json(rules_on(shelf, model, dataset)), media_type="application/json")
     if format == "json":
         return Response(encode_json(rules_json(model)), media_type="application/json")
     return Response(rules_text(model, format, source, form), media_type=_MEDIA_TYPES[format])
+
+
+@router.get(
+    "/{ref}/rules/{rule_id}/rows",
+    summary="Get the rows of a rule",
+    response_class=Response,
+    responses=errors(404, 409, 413, 422) | {200: {"model": RowsOfRule, "description": "A page of the rule's rows"}},
+    operation_id="getRowsOfRule",
+)
+def get_rows_of_rule(
+    services: ServicesHere,
+    who: Trainer,
+    ref: Reference,
+    rule_id: Annotated[str, Path(max_length=100, description="a rule's `id`", examples=["17-5f2a0c9d1e3b4a68"])],
+    dataset: Annotated[
+        str | None,
+        Query(max_length=64, description="whose rows; absent: those of the dataset that the version learned from"),
+    ] = None,
+    offset: Annotated[int, Query(ge=0, le=2**53, description="rows to skip")] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000, description="most rows")] = 20,
+) -> Response:
+    """The rows that come to a rule, with their numbers and values.
+
+    Of the dataset that the version learned from only the rows that it learned from: those with a target and a
+    weight above 0. A row that is divided, since a value is missing, belongs to several rules by its shares.
+    """
+    model = services.serving.get(who.workspace, ref)
+    shelf = Shelf(services.store, services.blobs)
+    found = rows_of(shelf, model, rule_id, dataset_id=dataset, offset=offset, limit=limit)
+    return Response(encode_json(found), media_type="application/json")

@@ -1,0 +1,161 @@
+"""Which rows a model's rules answer, and how right they are on rows that may be others than those of the training."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from learners.base import Learner
+from learners.rules.rule import Rule, RuleSet
+from learners.table import Table
+from learners.trees.estimator import FittedTree
+from learners.trees.setup import by_column
+from learners.types import FloatArray, IntArray
+
+_ROWS_AT_ONCE = 50_000
+
+
+@dataclass(frozen=True)
+class Covered:
+    """Which share of which row is answered by which rule; one entry for each share that is not 0.
+
+    Attributes:
+        rules: places in the rule set, shape (entries,).
+        rows: row numbers; shares: > 0, those of a row sum to 1.
+    """
+
+    rules: IntArray
+    rows: IntArray
+    shares: FloatArray
+
+
+def covered(learner: Learner, rules: RuleSet, table: Table) -> Iterator[Covered]:
+    """The rows of a table by the rules that answer them, some rows at a time, in their order.
+
+    Args:
+        learner: fitted.
+        rules: all of its rules as :func:`learners.rules.access.rules_of` gives them, not simplified.
+        table: any rows that have the model's columns.
+
+    Raises:
+        SchemaError: the table lacks a column, or has it of another kind.
+    """
+    places = {rule.leaf: place for place, rule in enumerate(rules.rules)}
+    place_of = np.array([places.get(leaf, -1) for leaf in range(max((leaf or 0 for leaf in places), default=0) + 1)])
+    for first in range(0, table.n_rows, _ROWS_AT_ONCE):
+        part = learner.check_table(Table(table.columns, table.values[first : first + _ROWS_AT_ONCE]))
+        if isinstance(learner, FittedTree):
+            cells = by_column(part.values)
+            leaves, rows, shares = learner.packed_tree_.placed(cells, np.arange(part.n_rows))
+            yield Covered(place_of[leaves], rows + first, shares)
+        else:
+            yield _answered(rules, part, first)
+
+
+def _answered(rules: RuleSet, table: Table, first: int) -> Covered:
+    """The same of rules that are asked one after the other, or all."""
+    left = np.ones(table.n_rows)
+    found: list[tuple[IntArray, IntArray, FloatArray]] = []
+    for place, rule in enumerate(rules.rules):
+        shares = rules.shares(table, rule) * left
+        rows = np.flatnonzero(shares > 0)
+        found.append((np.full(len(rows), place), rows + first, shares[rows]))
+        if rules.ordered:
+            left[rows] = 0.0
+    return Covered(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+
+
+@dataclass(frozen=True)
+class Support:
+    """What a rule does on some rows.
+
+    Attributes:
+        rows: those of which it answers a share; ``weight``: their weight times shares.
+        counts: weight by true class, in class order.
+        confidence: the share of the rule's class in it; None without weight.
+        mean, deviation: of a regression, of the true values: their mean, and the root of the mean square of
+            their distance from the rule's answer. None without weight.
+    """
+
+    rows: int
+    weight: float
+    counts: tuple[float, ...] | None = None
+    confidence: float | None = None
+    mean: float | None = None
+    deviation: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        record: dict[str, Any] = {"rows": self.rows, "weight": self.weight}
+        if self.counts is not None:
+            return record | {"counts": list(self.counts), "confidence": self.confidence}
+        return record | {"mean": self.mean, "deviation": self.deviation}
+
+
+def supports(
+    learner: Learner, rules: RuleSet, table: Table, actual: FloatArray, weights: FloatArray | None = None
+) -> list[Support]:
+    """The support of each rule on given rows, in the rules' order.
+
+    Args:
+        learner, rules, table: see :func:`covered`.
+        actual: (n,), class codes of the rule set's target, or numbers; NaN or below 0 where a class is not known:
+            such a row counts as a row, but nothing is said of its truth.
+        weights: (n,), >= 0; rows of weight 0 do not count.
+    """
+    n_rules = len(rules.rules)
+    weight = np.ones(table.n_rows) if weights is None else weights
+    known = ~np.isnan(actual) if rules.classes is None else actual >= 0
+    answers = _answers(rules)
+    n_sums = 3 if rules.classes is None else len(rules.classes)
+    rows, mass, sums = np.zeros(n_rules, np.int64), np.zeros(n_rules), np.zeros((n_rules, n_sums))
+    for part in covered(learner, rules, table):
+        counted = weight[part.rows] > 0
+        places, numbers = part.rules[counted], part.rows[counted]
+        shares = part.shares[counted] * weight[numbers]
+        rows += np.bincount(places, minlength=n_rules)
+        mass += np.bincount(places, shares, minlength=n_rules)
+        judged = known[numbers]
+        places, truth, shares = places[judged], actual[numbers[judged]], shares[judged]
+        if rules.classes is None:
+            for k, values in enumerate((shares, shares * truth, shares * (truth - answers[places]) ** 2)):
+                sums[:, k] += np.bincount(places, values, minlength=n_rules)
+        else:
+            cells = places * n_sums + truth.astype(np.int64)
+            sums += np.bincount(cells, shares, minlength=n_rules * n_sums).reshape(n_rules, n_sums)
+    return [
+        _support(rule, rules, int(rows[place]), float(mass[place]), sums[place])
+        for place, rule in enumerate(rules.rules)
+    ]
+
+
+def _answers(rules: RuleSet) -> FloatArray:
+    """The numbers that rules of a regression answer; zeros of others."""
+    return np.array([0.0 if rules.classes else float(rule.answer) for rule in rules.rules])
+
+
+def _support(rule: Rule, rules: RuleSet, rows: int, weight: float, sums: FloatArray) -> Support:
+    if rules.classes is None:
+        known, total, squares = sums.tolist()
+        if known <= 0:
+            return Support(rows, weight)
+        return Support(rows, weight, mean=total / known, deviation=float(np.sqrt(squares / known)))
+    judged = float(sums.sum())
+    own = float(sums[rules.classes.index(rule.answer)])
+    return Support(rows, weight, tuple(sums.tolist()), own / judged if judged > 0 else None)
+
+
+def rows_of_rule(learner: Learner, rules: RuleSet, place: int, table: Table) -> tuple[IntArray, FloatArray]:
+    """Numbers of the rows that one rule answers, ascending, and its share of each."""
+    numbers: list[IntArray] = []
+    shares: list[FloatArray] = []
+    for part in covered(learner, rules, table):
+        own = part.rules == place
+        order = np.argsort(part.rows[own], kind="stable")
+        numbers.append(part.rows[own][order])
+        shares.append(part.shares[own][order])
+    if not numbers:
+        return np.zeros(0, np.int64), np.zeros(0)
+    return np.concatenate(numbers), np.concatenate(shares)
