@@ -19,6 +19,7 @@ from learners.table import Column, Series
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.nodes import Nodes
 
+_LARGEST_SEED = 2**53 - 1
 #: C4.5's thresholds.
 _C45 = {"threshold": "data", "threshold_minimum": "c4.5"}
 
@@ -90,7 +91,7 @@ class RuleSetClassifier(FittedRules):
         maximum=0.9,
         only_with={"postpruning": ("validation",)},
     )
-    seed: int = integer(0, "Chooses the rows that are held out.", minimum=0, only_with={"postpruning": ("validation",)})
+    seed: int = integer(0, "Which rows are held out, where any are.", minimum=0, maximum=_LARGEST_SEED)
     subset: str = choice(
         "mdl", ("mdl", "all"), "Which rules of a class are kept: those that describe it shortest, or all."
     )

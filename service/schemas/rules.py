@@ -18,16 +18,22 @@ class RuleCondition(Condition):
 
 
 class Rule(Answer):
-    """IF all conditions THEN the answer."""
+    """IF all conditions THEN the answer. The last one of an ordered rule set has none: it is the default."""
 
-    id: str = Field(description="the leaf's node id and a hash of what the rule says")
-    leaf: int = Field(description="node id, the same in the tree, its picture and every explanation")
+    id: str = Field(description="the leaf's node id, or in an ordered set the rank, and a hash of what the rule says")
+    leaf: int | None = Field(
+        None, description="of a tree: node id, the same in the tree, its picture and every explanation"
+    )
+    leaves: list[int] | None = Field(None, description="of several leaves that were merged into one rule: their ids")
     conditions: list[RuleCondition]
     answer: Label
     distribution: list[float] | None = Field(None, description="class shares, in the order of `classes`")
     confidence: float | None = Field(None, description="share of the answer's class")
     deviation: float | None = Field(None, description="of a regression: standard deviation of the training targets")
-    rows: int = Field(description="training rows in the leaf")
+    rows: int = Field(
+        description="training rows in the leaf; in an ordered set those that the rule covers, of the default those "
+        "that no rule covers"
+    )
     weight: float
 
 
@@ -44,4 +50,7 @@ class Rules(Answer):
     )
     columns: list[dict[str, Any]]
     target: dict[str, Any]
+    ordered: bool = Field(
+        description="whether the first rule that covers a row answers alone; else each rule answers for a share of it"
+    )
     rules: list[Rule]

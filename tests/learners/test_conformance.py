@@ -62,6 +62,10 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
         "decision-tree-classifier",
         {"criterion": "entropy", "nominal": "one-vs-rest", "pruning": "cost-complexity", "alpha": 0.01, "threads": 3},
     ),
+    "all-rules": (
+        "rule-set-classifier",
+        {"subset": "all", "postpruning": "none", "nominal": "subset", "criterion": "entropy", "max_rules": 12},
+    ),
     "best-first": ("decision-tree-regressor", {"max_leaves": 8, "nominal": "one-vs-rest", "min_leaf": 3}),
 }
 

@@ -5,6 +5,7 @@ import warnings
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
+from learners.rules.classifier import RuleSetClassifier
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.regressor import DecisionTreeRegressor
 
@@ -21,6 +22,7 @@ EXPECTED = {
         "min_weight_fraction_leaf",
     },
     DecisionTreeRegressor: COMMON,
+    RuleSetClassifier: COMMON,
 }
 
 
