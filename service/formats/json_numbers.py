@@ -24,6 +24,10 @@ _NULL = b"null"
 #: The largest text for the parser that is kept, and with it some ten times as much memory.
 _MAX_KEPT_BYTES = 4 << 20
 _one_at_a_time = threading.Lock()
+#: What simdjson raises at other texts and types.
+_FAILURES = (ValueError, TypeError, AttributeError, KeyError, RuntimeError)
+#: Stands at the end of each row of CSV, so that rows of a wrong length are seen; used as the other.
+_END = "-8.98e307"
 #: What means one thing in CSV and another in JSON.
 _AMBIGUOUS = (b"[", b'"', b"n", b" ", b"\t")
 #: Where an empty cell is, and the same with a null in it; in this order, since cells may follow one another.
@@ -47,7 +51,7 @@ def read_matrix(body: bytes) -> FloatArray | None:
     with _parser_for(text) as parser:
         try:
             numbers = _numbers(parser.parse(text), _count(body, "[") - 2)
-        except (ValueError, TypeError, AttributeError, KeyError, RuntimeError):  # simdjson, at other texts and types
+        except _FAILURES:
             numbers = None
     return None if numbers is None else _with_missing(numbers, (len(text) - len(body)) // (len(_STAND_IN) - len(_NULL)))
 
@@ -91,30 +95,46 @@ def _numbers(request: Any, n_rows: int) -> FloatArray | None:
 def read_csv_numbers(rows: bytes, n_columns: int) -> FloatArray | None:
     """The rows of a CSV text, without its header, if they hold plain numbers and empty cells only.
 
-    Plain numbers are written alike in CSV and JSON, so the rows need no more than brackets to be JSON.
+    Plain numbers are written alike in CSV and JSON, so with commas for the ends of lines the text is an array.
 
     Args:
         rows: the text after the header, commas between the cells.
         n_columns: how many cells each row must have.
 
     Returns:
-        As :func:`read_matrix`; None also for blank lines and for numbers in a form that JSON does not know.
+        float64 of shape (n, d), column-major, n > 0, NaN for an empty cell; None for any other text, for blank
+        lines, and for numbers in a form that JSON does not know.
     """
     text = rows.replace(b"\r\n", b"\n") if b"\r" in rows else rows
     text = text.removesuffix(b"\n")
     if b"\r" in text or any(mark in text for mark in _AMBIGUOUS) or _has_minus_zero(text):
         return None
     values = _read_rows(text, n_columns)
-    if values is not None or not _has_gaps(text):
-        return values
-    for gap, filled in _GAPS:
-        text = text.replace(gap, filled)
-    return _read_rows(_NULL * text.startswith(b",") + text + _NULL * text.endswith(b","), n_columns)
+    if values is None and _has_gaps(text):
+        for gap, filled in _GAPS:
+            text = text.replace(gap, filled)
+        text = _NULL * text.startswith(b",") + text + _NULL * text.endswith(b",")
+        values = _read_rows(text.replace(_NULL, _STAND_IN.encode()), n_columns)
+        values = None if values is None else _with_missing(values, text.count(_NULL))
+    return values
 
 
 def _read_rows(text: bytes, n_columns: int) -> FloatArray | None:
-    names = b",".join([b'""'] * n_columns)
-    return read_matrix(b'{"columns":[%b],"data":[[%b]]}' % (names, text.replace(b"\n", b"],[")))
+    """Rows of numbers, between which the end of a line stands."""
+    end = _END.encode()
+    text = b"[%b,%b]" % (text.replace(b"\n", b",%b," % end), end)
+    with _parser_for(text) as parser:
+        try:
+            numbers = np.frombuffer(parser.parse(text).as_buffer(of_type="d"))
+        except _FAILURES:
+            return None
+    if len(numbers) % (n_columns + 1):
+        return None
+    table = numbers.reshape(-1, n_columns + 1)
+    is_end = table == float(_END)
+    if not is_end[:, -1].all() or np.count_nonzero(is_end) != len(table):
+        return None
+    return np.asfortranarray(table[:, :-1])
 
 
 def _count(text: bytes, letter: str) -> int:

@@ -163,9 +163,9 @@ class _CsvWriter:
 
     def plain(self, first: int, answers: Sequence[bytes]) -> bytes:
         """The lines of answers about which there is nothing to say."""
-        lines = self.model.lines(self.delimiter)
-        rests = {members: lines.get(members) or self._after_number(members, {}) for members in set(answers)}
-        lines.update(rests)
+        rests = self.model.lines(self.delimiter)
+        for members in set(answers).difference(rests):
+            rests[members] = self._after_number(members, {})
         pieces = [b""] * (2 * len(answers))
         pieces[::2] = _numbers(first, len(answers))
         pieces[1::2] = map(rests.__getitem__, answers)
