@@ -310,9 +310,10 @@ class Rulewood:
         """A model as rules in ``text``, ``markdown`` or ``sql``."""
         return self._send("GET", f"/models/{_path(ref)}/rules", params={"format": format}).text
 
-    def tree(self, ref: str) -> Json:
-        """The nodes of a tree."""
-        return self._json("GET", f"/models/{_path(ref)}/tree", params={"format": "json"})
+    def tree(self, ref: str, *, node: int = 0, levels: int | None = None) -> Json:
+        """The nodes of a tree, at and beneath a node; of a very large one some levels at a time."""
+        query = _given({"format": "json", "node": node, "levels": levels})
+        return self._json("GET", f"/models/{_path(ref)}/tree", params=query)
 
     def tree_svg(self, ref: str, row: Row | None = None, **view: Any) -> str:
         """A tree as a picture (SVG), with the way of a row lit if one is given; ``view`` as in the API (``node``)."""

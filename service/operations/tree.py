@@ -10,24 +10,34 @@ from learners.trees.estimator import FittedTree
 from learners.trees.nodes import LEAF, THRESHOLD, Nodes
 from learners.trees.paths import condition_of
 from learners.types import FloatArray
-from service.errors import Conflict, Fault
+from service.errors import Conflict, Fault, Invalid
 from service.operations.served import ServedModel
 
+#: Most nodes of one answer; some 6 MB of JSON.
+MAX_NODES = 10_000
 
-def tree_json(model: ServedModel) -> dict[str, Any]:
+
+def tree_json(model: ServedModel, top: int = 0, levels: int | None = None) -> dict[str, Any]:
     """The version and its nodes, flat: a node's children are named by id, so no depth is too deep for a reader.
+
+    Args:
+        model: whose tree.
+        top: the node whose branches are given, itself first.
+        levels: how many levels beneath it; None for all.
 
     Raises:
         Conflict: the model is no tree.
+        Invalid: it has no such node, or more than :data:`MAX_NODES` nodes are asked for.
     """
     learner = tree_of(model)
+    chosen = _chosen(learner.tree_, top, levels)
     nodes, columns, target = learner.tree_, learner.columns_, learner.target_
     parent, depth = nodes.parent.tolist(), nodes.depth.tolist()
     weight, rows = nodes.weight.tolist(), nodes.rows.tolist()
     impurity = nodes.impurity.tolist()
     shares = None if target.is_numeric else nodes.shares()
     records = []
-    for node in range(nodes.n_nodes):
+    for node in chosen:
         record: dict[str, Any] = {"id": node, "parent": parent[node] if node else None, "depth": depth[node]}
         if node:
             branch = node - int(nodes.first_child[parent[node]])
@@ -39,10 +49,34 @@ def tree_json(model: ServedModel) -> dict[str, Any]:
     return model.identity.to_json() | {
         "columns": [column.to_json() for column in columns],
         "target": target.to_json(),
+        "n_nodes": nodes.n_nodes,
         "n_leaves": nodes.n_leaves,
         "depth": int(nodes.depth.max()),
         "nodes": records,
     }
+
+
+def _chosen(nodes: Nodes, top: int, levels: int | None) -> list[int]:
+    """The nodes at and beneath one, level by level; no more than are given at once."""
+    check_node(nodes, top)
+    level, chosen = [top], [top]
+    depth = 0
+    while level and depth != levels:
+        level = [child for node in level for child in nodes.children(node)]
+        if len(chosen) + len(level) > MAX_NODES:
+            allowed = f"at most {depth} beneath node {top}"
+            message = f"more than {MAX_NODES} nodes are asked for; ask for fewer levels, and for the rest by node"
+            raise Invalid(message, [Fault(message, parameter="levels", allowed=allowed)])
+        chosen += level
+        depth += 1
+    return sorted(chosen)
+
+
+def check_node(nodes: Nodes, node: int) -> None:
+    """Raise :class:`Invalid` if a tree has no such node."""
+    if not 0 <= node < nodes.n_nodes:
+        message = f"the tree has no node {node}; its nodes are 0 to {nodes.n_nodes - 1}"
+        raise Invalid(message, [Fault(message, parameter="node", allowed=[0, nodes.n_nodes - 1], value=node)])
 
 
 def tree_of(model: ServedModel) -> FittedTree:

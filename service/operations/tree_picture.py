@@ -7,12 +7,10 @@ from typing import Any, Literal
 from urllib.parse import urlencode
 
 from learners.explanation import PathExplanation
-from learners.trees.nodes import Nodes
-from service.errors import Fault, Invalid
 from service.operations.predict import refuse_if_all_bad
 from service.operations.rows import Options, encode_records
 from service.operations.served import ServedModel
-from service.operations.tree import tree_of
+from service.operations.tree import check_node, tree_of
 from service.reports.tree_layout import Extent
 from service.reports.tree_svg import Picture, tree_svg
 from service.reports.tree_texts import Lit
@@ -65,7 +63,7 @@ def lit_picture(model: ServedModel, view: View, row: dict[str, Any], options: Op
 def _drawn(model: ServedModel, view: View, lit: Lit, *, linked: bool) -> str:
     learner = tree_of(model)
     nodes = learner.tree_
-    _check_node(nodes, view.node)
+    check_node(nodes, view.node)
 
     def address(node: int) -> str:
         sizes = {"max_depth": view.max_depth, "max_leaves": view.max_leaves, "layout": view.layout}
@@ -86,9 +84,3 @@ def _drawn(model: ServedModel, view: View, lit: Lit, *, linked: bool) -> str:
             link=address if linked else None,
         )
     )
-
-
-def _check_node(nodes: Nodes, node: int) -> None:
-    if not 0 <= node < nodes.n_nodes:
-        message = f"the tree has no node {node}; its nodes are 0 to {nodes.n_nodes - 1}"
-        raise Invalid(message, [Fault(message, parameter="node", allowed=[0, nodes.n_nodes - 1], value=node)])

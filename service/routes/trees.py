@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import Body, Query, Response
+from fastapi import Body, Depends, Query, Response
 
 from service.deps import Predictor, Reader, ServicesHere
 from service.operations.json_text import encode_json
@@ -18,14 +18,22 @@ from service.web.strict_routes import make_router
 
 router = make_router(prefix="/api/v1/models", tags=["models"])
 
-Top = Annotated[int, Query(ge=0, le=2**31, description="of the picture: the node at the top")]
-MaxDepth = Annotated[int, Query(ge=0, le=1000, description="of the picture: deeper nodes are folded")]
-MaxLeaves = Annotated[
-    int, Query(ge=1, le=2000, description="of the picture: the lightest branches are folded beyond so many")
-]
-Layout = Annotated[
-    Literal["wide", "narrow"], Query(description="of the picture: depths side by side, or a list that fits a phone")
-]
+
+async def _view(
+    node: Annotated[int, Query(ge=0, le=2**31, description="the node at the top")] = 0,
+    max_depth: Annotated[int, Query(ge=0, le=1000, description="of the picture: deeper nodes are folded")] = 12,
+    max_leaves: Annotated[
+        int, Query(ge=1, le=2000, description="of the picture: the lightest branches are folded beyond so many")
+    ] = 60,
+    layout: Annotated[
+        Literal["wide", "narrow"],
+        Query(description="of the picture: depths side by side, or a list that fits a phone"),
+    ] = "wide",
+) -> View:
+    return View(node, max_depth, max_leaves, layout)
+
+
+Viewed = Annotated[View, Depends(_view)]
 
 
 @router.get(
@@ -46,22 +54,23 @@ def get_tree(
     services: ServicesHere,
     who: Reader,
     ref: Reference,
+    view: Viewed,
     format: Annotated[  # noqa: A002 - the parameter's name on the wire
         Literal["json", "svg"], Query(description="nodes as data, or a picture")
     ] = "json",
-    node: Top = 0,
-    max_depth: MaxDepth = 12,
-    max_leaves: MaxLeaves = 60,
-    layout: Layout = "wide",
+    levels: Annotated[
+        int | None, Query(ge=0, le=2**31, description="of JSON: so many levels beneath the node are given; absent: all")
+    ] = None,
 ) -> Response:
     """Every node with its test, counts and class shares; or a picture that needs nothing else to be shown.
 
-    In the picture, what is folded is a link to its own picture.
+    At most 10,000 nodes are given at once: of a larger tree ask for some levels, and then for what lies beneath
+    their nodes. In the picture, what is folded is a link to its own picture.
     """
     model = services.serving.get(who.workspace, ref)
     if format == "json":
-        return Response(encode_json(tree_json(model)), media_type="application/json")
-    return _svg(tree_picture(model, View(node, max_depth, max_leaves, layout)))
+        return Response(encode_json(tree_json(model, view.node, levels)), media_type="application/json")
+    return _svg(tree_picture(model, view))
 
 
 @router.post(
@@ -76,11 +85,8 @@ def draw_row(
     services: ServicesHere,
     who: Predictor,
     ref: Reference,
+    view: Viewed,
     wanted: Annotated[LitRow, Body()],
-    node: Top = 0,
-    max_depth: MaxDepth = 12,
-    max_leaves: MaxLeaves = 60,
-    layout: Layout = "wide",
 ) -> Response:
     """The picture with the nodes and branches that one row follows, and its own values in the boxes that ask for them.
 
@@ -88,7 +94,7 @@ def draw_row(
     """
     model = services.serving.get(who.workspace, ref)
     options = Options(unseen=wanted.unseen, missing=wanted.missing, strict=wanted.strict)
-    return _svg(lit_picture(model, View(node, max_depth, max_leaves, layout), wanted.row, options))
+    return _svg(lit_picture(model, view, wanted.row, options))
 
 
 def _svg(picture: str) -> Response:

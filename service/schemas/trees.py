@@ -35,11 +35,11 @@ class Node(Answer):
     threshold: Label | None = None
     gain: float | None = None
     missing: list[MissingShare] | None = None
-    children: list[int] = Field(description="ids; empty in a leaf")
+    children: list[int] = Field(description="ids, given or not; empty in a leaf")
 
 
 class Tree(Answer):
-    """A tree as a flat list of nodes; the first is the root."""
+    """A tree, or a part of it, as a flat list of nodes; the first is the one at the top."""
 
     model: str
     version: int
@@ -47,6 +47,7 @@ class Tree(Answer):
     classes: list[Label] | None = None
     columns: list[dict[str, Any]]
     target: dict[str, Any]
+    n_nodes: int = Field(description="of the whole tree, as `n_leaves` and `depth` are")
     n_leaves: int
     depth: int
     nodes: list[Node]

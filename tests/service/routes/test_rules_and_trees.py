@@ -53,6 +53,38 @@ def test_the_nodes_hang_together(iris: Api) -> None:
             assert sum(way["share"] for way in node["missing"]) == pytest.approx(1, abs=1e-12)
 
 
+def test_a_tree_can_be_taken_part_by_part(iris: Api) -> None:
+    whole = iris.get("/api/v1/models/iris/tree").json()
+    assert whole["n_nodes"] == len(whole["nodes"])
+    found: dict[int, Any] = {}
+    waiting = [0]
+    while waiting:
+        top = waiting.pop()
+        part = iris.get("/api/v1/models/iris/tree", params={"node": top, "levels": 1}).json()
+        Tree.model_validate(part)
+        assert part["nodes"][0]["id"] == top
+        assert [node["id"] for node in part["nodes"][1:]] == part["nodes"][0]["children"]
+        assert {name: part[name] for name in ("n_nodes", "n_leaves", "depth")} == {
+            name: whole[name] for name in ("n_nodes", "n_leaves", "depth")
+        }
+        found |= {node["id"]: node for node in part["nodes"]}
+        waiting += part["nodes"][0]["children"]
+    assert [found[node] for node in sorted(found)] == whole["nodes"]
+    assert "no node 99;" in problem(iris.get("/api/v1/models/iris/tree", params={"node": 99}), 422)["detail"]
+
+
+def test_more_nodes_than_are_given_at_once_are_refused(iris: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.operations.tree.MAX_NODES", 6)
+    refused = problem(iris.get("/api/v1/models/iris/tree"), 422)
+    (fault,) = refused["errors"]
+    assert fault["parameter"] == "levels"
+    assert fault["allowed"] == "at most 2 beneath node 0"
+    part = iris.get("/api/v1/models/iris/tree", params={"levels": 2}).json()
+    assert len(part["nodes"]) <= 6
+    assert max(node["depth"] for node in part["nodes"]) == 2
+    problem(iris.get("/api/v1/models/iris/tree", params={"levels": 3}), 422)
+
+
 def test_rules_as_text_markdown_and_sql(iris: Api) -> None:
     n_leaves = iris.get("/api/v1/models/iris/tree").json()["n_leaves"]
     text = iris.get("/api/v1/models/iris/rules", params={"format": "text"})
