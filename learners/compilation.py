@@ -30,16 +30,25 @@ def compile_all() -> None:
 
 
 def _variants(parameters: tuple[Parameter, ...]) -> Iterator[dict[str, Any]]:
-    """Each parameter's other values; flags beside each value of the choices, since they refine these."""
+    """Each parameter's other values; flags beside each value of the choices, since they refine these.
+
+    A parameter that is only for certain values of others has these beside it.
+    """
     yield {}
     flags = [parameter for parameter in parameters if parameter.type == "boolean"]
     for parameter in parameters:
+        needed = {name: values[0] for name, values in parameter.only_with}
         if parameter.type == "string":
             for choice in parameter.choices:
-                yield {parameter.name: choice}
-                yield {parameter.name: choice} | {flag.name: not flag.default for flag in flags}
+                chosen = needed | {parameter.name: choice}
+                yield chosen
+                yield chosen | {flag.name: not flag.default for flag in flags if _goes_with(flag, chosen)}
         elif parameter.type == "integer":
-            yield {parameter.name: int(max(2, parameter.minimum or 0))}
+            yield needed | {parameter.name: int(max(2, parameter.minimum or 0))}
+
+
+def _goes_with(parameter: Parameter, chosen: dict[str, Any]) -> bool:
+    return all(chosen.get(name) in values for name, values in parameter.only_with)
 
 
 def _exercise(learner: type[Learner], params: dict[str, Any]) -> None:

@@ -133,8 +133,9 @@ class Parameterised:
         """JSON Schema of an object holding any of the parameters, and a preset's name where there are presets."""
         properties = {parameter.name: parameter.json_schema() for parameter in cls.parameters()}
         if cls.presets:
-            meaning = "A set of parameters by its name; those given beside it override it."
-            properties = {PRESET: {"type": "string", "enum": list(cls.presets), "description": meaning}} | properties
+            meaning = "A set of parameters by its name; those given beside it override it. null: none."
+            names = {"type": ["string", "null"], "default": None, "enum": [*cls.presets, None], "description": meaning}
+            properties = {PRESET: names} | properties
         return {"type": "object", "additionalProperties": False, "properties": properties}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -175,6 +176,8 @@ class Parameterised:
         if not cls.presets or PRESET not in given:
             return given
         name = given.pop(PRESET)
+        if name is None:
+            return given
         if not isinstance(name, str) or name not in cls.presets:
             allowed = ", ".join(cls.presets)
             raise ParameterError(f"parameter {PRESET} must be one of {allowed}; it is {quoted(name)}", field=PRESET)

@@ -18,6 +18,7 @@ from learners import catalog
 from learners.base import Learner, ModelState
 from learners.checks import samples
 from learners.errors import ModelFormatError, ParameterError
+from learners.params import PRESET
 from learners.persist import load, load_file
 
 
@@ -52,7 +53,9 @@ def test_a_description_is_json_that_says_all(learner: type[Learner]) -> None:
     assert described["summary"].endswith(".")
     assert set(described["capabilities"]) >= {"missing", "categories", "weights", "column_order_matters"}
     properties = described["parameters"]["properties"]
-    assert list(properties) == [parameter.name for parameter in learner.parameters()]
+    names = [parameter.name for parameter in learner.parameters()]
+    assert list(properties) == ([PRESET] if learner.presets else []) + names
+    assert list(described["presets"]) == list(learner.presets)
     for schema in properties.values():
         assert schema["description"]
         assert "default" in schema

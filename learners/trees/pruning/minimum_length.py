@@ -7,7 +7,7 @@ classes that occur:
 
 * each node: 1, whether it is a leaf;
 * a test: log2(d) for its column, and for the test itself
-    - threshold: log2(max(n - 1, 1)), one of the gaps among its n rows; of an ordinal column of L
+    - threshold: log2(max(n - 1, 1)), one of the gaps among its rows, of weight n; of an ordinal column of L
       levels not more than log2(max(L - 1, 1));
     - levels, one branch each: 0;
     - two sets of L levels: log2(2^(L-1) - 1), one of the ways to divide them;
@@ -62,7 +62,7 @@ def test_bits(nodes: Nodes, columns: Sequence[Column]) -> FloatArray:
     """Bits for the column and the test of each node, shape (N,); 0 for leaves."""
     feature = np.maximum(nodes.feature, 0)
     n_levels = np.array([len(column.levels) for column in columns], dtype=np.float64)[feature]
-    gaps = np.maximum(nodes.rows - 1.0, 1.0)
+    gaps = np.maximum(nodes.weight - 1.0, 1.0)
     gaps = np.where(n_levels > 0, np.minimum(gaps, np.maximum(n_levels - 1.0, 1.0)), gaps)
     bits = np.where(nodes.test == LEVELS, _level_bits(nodes, n_levels), np.log2(gaps))
     return np.where(nodes.test == LEAF, 0.0, math.log2(max(len(columns), 1)) + bits)

@@ -42,6 +42,9 @@ def test_presets_are_in_the_catalogue_with_their_papers(learner, preset):
 def test_explicit_parameters_override_the_presets():
     made = catalog.make("decision-tree-classifier", {"min_leaf": 7, "preset": "c45", "confidence": 0.1})
     assert (made.min_leaf, made.confidence, made.criterion) == (7, 0.1, "gain-ratio")
+    assert (
+        catalog.make("decision-tree-classifier", {"preset": None}).get_params() == DecisionTreeClassifier().get_params()
+    )
 
 
 def test_what_the_names_promise():
@@ -60,7 +63,7 @@ def test_what_the_names_promise():
     assert cart.n_leaves_ == 2
 
 
-@pytest.mark.parametrize("wrong", ["c5.0", "", None, 3, ["c45"]])
+@pytest.mark.parametrize("wrong", ["c5.0", "", 3, ["c45"]])
 def test_an_unknown_preset_is_refused_with_those_there_are(wrong):
     with pytest.raises(ParameterError, match=r"parameter preset must be one of id3, c45, cart, stump") as caught:
         catalog.make("decision-tree-classifier", {"preset": wrong})
