@@ -62,7 +62,10 @@ def find_counterfactuals(
         answer = _answer(wanted.answer, model.identity.task)
         search = Search(wishes, wanted.count, wanted.diverse, wanted.order)
         found = counterfactuals(model.learner, table, answer, search, scales)
-        free = why_not(model.learner, table, answer, scales)
+        if wishes.is_free and wanted.order == "changes":
+            free = [ways[0] if ways else None for ways in found]
+        else:
+            free = why_not(model.learner, table, answer, scales)
         learner = tree_of(model)
         reached = target_of(learner, answer).holds(answers_of(learner, table))
         return [_record(*one) for one in zip(reached.tolist(), found, free, strict=True)]

@@ -22,7 +22,7 @@ from service.operations.served import ServedModel
 #: Most rows of one request.
 MAX_ROWS = 100
 #: Most rows times nodes of the tree: some seconds of work.
-MAX_WORK = 10_000_000
+MAX_WORK = 1_000_000
 
 Describe = Callable[[Fault], dict[str, Any]]
 #: From the table of the good rows to a record for each.

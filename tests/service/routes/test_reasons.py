@@ -255,6 +255,30 @@ def test_limits_and_absent_models(weather: Api) -> None:
     problem(weather.get("/api/v1/models/nobody/importances"), 404)
 
 
+def test_models_without_a_tree_say_so(weather: Api) -> None:
+    uploaded = weather.upload(table_path("weather-nominal.csv").read_bytes(), name="nominal").json()
+    train(weather, uploaded["id"], target="play", name="rules", learner="rule-set-classifier")
+    row = {"outlook": "sunny"}
+    for refused in (
+        weather.post("/api/v1/models/rules/counterfactuals", json={"rows": [row], "wanted": "yes"}),
+        weather.post("/api/v1/models/rules/question", json={"rows": [row]}),
+        weather.get("/api/v1/models/rules/importances"),
+    ):
+        assert "rule-set-classifier" in problem(refused, 409)["errors"][0]["message"]
+
+
+def test_decisions_by_utility_are_what_counterfactuals_lead_to(weather: Api) -> None:
+    """With a lost day 10 times as dear, only an answer of more than 10/11 is "yes"."""
+    uploaded = weather.upload(table_path("weather-numeric.csv").read_bytes(), name="careful").json()
+    utility = {"yes": {"no": -10}, "no": {"yes": -1}}
+    train(weather, uploaded["id"], target="play", name="careful", parameters={"utility": utility, "max_depth": 1})
+    body = {"rows": [SUNNY], "wanted": "yes", "count": 5}
+    (row,) = ask(weather, "counterfactuals", body, "careful")["rows"]
+    for one in row["counterfactuals"]:
+        assert one["label"] == predicted(weather, changed(SUNNY, one), "careful") == "yes"
+        assert one["probabilities"][1] > 10 / 11
+
+
 def test_the_client_has_them_all(weather: Api) -> None:
     from service.client import Rulewood
 
