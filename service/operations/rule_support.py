@@ -81,6 +81,12 @@ def refuse_dataset(rule_format: str) -> NoReturn:
     raise Invalid(f"The request is not valid: {message}", [Fault(message, parameter="dataset", allowed="format=json")])
 
 
+def refuse_simplified() -> NoReturn:
+    """Raise :class:`Invalid`: figures of a dataset belong to rules as they are."""
+    message = "figures on a dataset are given for the rules as they are, not simplified"
+    raise Invalid(f"The request is not valid: {message}", [Fault(message, parameter="simplify", allowed=[False])])
+
+
 def rows_of(
     shelf: Shelf, model: ServedModel, rule_id: str, *, dataset_id: str | None, offset: int, limit: int
 ) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from fastapi import Path, Query, Response
 
 from service.deps import Reader, ServicesHere, Trainer
 from service.operations.json_text import encode_json
-from service.operations.rule_support import Shelf, refuse_dataset, rows_of, rules_on
+from service.operations.rule_support import Shelf, refuse_dataset, refuse_simplified, rows_of, rules_on
 from service.operations.rules import SqlForm, rules_json, rules_text
 from service.routes.models import Reference
 from service.schemas.rule_support import RowsOfRule, RulesOnDataset
@@ -30,7 +30,7 @@ _TEXT = {"schema": {"type": "string"}}
     | {
         200: {
             "model": Rules | RulesOnDataset,
-            "description": "One rule for each leaf",
+            "description": "One rule for each leaf, or the rules of a rule set",
             "content": dict.fromkeys(_MEDIA_TYPES.values(), _TEXT),
         }
     },
@@ -49,10 +49,17 @@ def get_rules(
     form: Annotated[
         SqlForm,
         Query(
-            description="of SQL: a SELECT that answers every row as the tree does, or one CASE expression, "
+            description="of SQL: a SELECT that answers every row as the model does, or one CASE expression, "
             "NULL where a value that decides is missing or unseen"
         ),
     ] = "select",
+    simplify: Annotated[
+        bool,
+        Query(
+            description="merge neighbouring rules that say the same and leave out what decides nothing; every row is "
+            "decided as before. Not together with `dataset`"
+        ),
+    ] = False,
     dataset: Annotated[
         str | None,
         Query(
@@ -62,16 +69,21 @@ def get_rules(
         ),
     ] = None,
 ) -> Response:
-    """The tree as rules, one a leaf, with exact thresholds and with what becomes of missing values."""
+    """The tree as rules, one a leaf, with exact thresholds and with what becomes of missing values.
+
+    Of an ordered rule set its own rules: the first that covers a row answers it, the last is the default.
+    """
     model = services.serving.get(who.workspace, ref)
     if dataset is not None:
         if format != "json":
             refuse_dataset(format)
+        if simplify:
+            refuse_simplified()
         shelf = Shelf(services.store, services.blobs)
         return Response(encode_json(rules_on(shelf, model, dataset)), media_type="application/json")
     if format == "json":
-        return Response(encode_json(rules_json(model)), media_type="application/json")
-    return Response(rules_text(model, format, source, form), media_type=_MEDIA_TYPES[format])
+        return Response(encode_json(rules_json(model, simplify=simplify)), media_type="application/json")
+    return Response(rules_text(model, format, source, form, simplify=simplify), media_type=_MEDIA_TYPES[format])
 
 
 @router.get(
