@@ -68,13 +68,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "chi-square": (
         "decision-tree-classifier",
-        {
-            "criterion": "entropy",
-            "nominal": "multiway",
-            "pruning": "chi-square",
-            "significance": 0.2,
-            "utility": {"low": {"high": -2.0}, "middle": {"low": -1.0}, "high": {"low": -3.0, "middle": 0.5}},
-        },
+        {"criterion": "entropy", "nominal": "multiway", "pruning": "chi-square", "significance": 0.2},
     ),
     "mdl": ("decision-tree-classifier", {"pruning": "minimum-length", "nominal": "one-vs-rest"}),
     "best-first": ("decision-tree-regressor", {"max_leaves": 8, "nominal": "one-vs-rest", "min_leaf": 3}),
