@@ -18,6 +18,11 @@ VARIANTS = (
     {"criterion": "gain-ratio", "nominal": "one-vs-rest", "threshold_penalty": True},
     {"criterion": "entropy", "pruning": "error-based", "subtree_raising": True},
     {"pruning": "cost-complexity", "alpha": 0.01},
+    {"pruning": "cost-complexity", "alpha_choice": "cv-1se", "alpha_folds": 3},
+    {"pruning": "reduced-error"},
+    {"pruning": "reduced-error", "pruning_order": "best-first"},
+    {"pruning": "chi-square"},
+    {"pruning": "minimum-length"},
 )
 
 
@@ -30,7 +35,8 @@ def fingerprints() -> list[str]:
             found.append(fingerprint(DecisionTreeClassifier(**params).fit(table, labels), table))
             weight = np.linspace(0, 2, len(table))
             found.append(fingerprint(DecisionTreeClassifier(**params).fit(table, labels, weight), table))
-        found.append(fingerprint(DecisionTreeRegressor(max_leaves=9).fit(table, labels_as_numbers(labels)), table))
+        for params in ({"max_leaves": 9}, {"leaf": "median"}, {"pruning": "reduced-error"}):
+            found.append(fingerprint(DecisionTreeRegressor(**params).fit(table, labels_as_numbers(labels)), table))
     return found
 
 
