@@ -175,7 +175,18 @@ class Boxes:
             high = codes[-1] if codes[-1] < len(members) - 1 else np.inf
             if np.isfinite(low) or np.isfinite(high):
                 return _interval(column, float(low), float(high))
+        if 2 * len(codes) > len(members) and self._takes_unseen(node):
+            barred = tuple(column.labels[code] for code in np.flatnonzero(~members))
+            return Condition(column.name, "not in", values=barred)
         return Condition(column.name, "in", values=tuple(column.labels[code] for code in codes))
+
+    def _takes_unseen(self, node: int) -> bool:
+        """Whether the state at a node is satisfied by levels that the model does not know."""
+        while node:
+            if self.nodes.other_branch[self.parent[node]] != self.branch[node]:
+                return False
+            node = int(self.before[node])
+        return True
 
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
         threshold = np.where(self.nodes.test == THRESHOLD, self.nodes.threshold, np.nan)[self.parent]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learners.reasons.boxes import Boxes
+from learners.reasons.boxes import Boxes, LevelSets
 from learners.reasons.scales import Scales
 from learners.reasons.wishes import Wishes
 from learners.table import Kind
@@ -23,6 +23,8 @@ _LARGEST = float(np.finfo(np.float64).max)
 _FARTHEST = 1e100
 #: Choosing a value for a missing or unseen one counts as far as changing a nominal level.
 _UNKNOWN_STEP = 1.0
+#: Flags of levels that are unpacked at a time: 32 MB of distances.
+_FLAGS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -101,15 +103,24 @@ def _demand_levels(
     permitted = permitted_levels(boxes, row, wishes, feature)
     own = row[feature]
     if boxes.columns[feature].kind is Kind.ORDINAL and own >= 0 and len(ids):
-        steps = np.where(sets.members(places) & permitted, np.abs(np.arange(sets.n_levels) - own), np.inf)
-        nearest = np.argmin(steps, axis=1)
-        least = steps[np.arange(len(ids)), nearest]
-        found.target[ids] = nearest
-        found.blocked[ids] = ~np.isfinite(least)
-        found.distance[ids] = np.where(np.isfinite(least), least / max(sets.n_levels - 1, 1), 0.0)
+        steps = np.where(permitted, np.abs(np.arange(sets.n_levels) - own), np.inf)
+        at_once = max(1, _FLAGS_AT_ONCE // sets.n_levels)
+        for first in range(0, len(ids), at_once):
+            _demand_steps(found, sets, steps, places[first : first + at_once])
         return
     found.blocked[ids] = ~(sets.bits[places] & np.packbits(permitted)).any(axis=1)
     found.distance[ids] = _UNKNOWN_STEP
+
+
+def _demand_steps(found: Demands, sets: LevelSets, steps: FloatArray, places: IntArray) -> None:
+    """The nearest level of some sets of an ordinal column; ``steps`` (L,) says how far each is, infinite if barred."""
+    ids = sets.nodes[places]
+    open_steps = np.where(sets.members(places), steps, np.inf)
+    nearest = np.argmin(open_steps, axis=1)
+    least = open_steps[np.arange(len(ids)), nearest]
+    found.target[ids] = nearest
+    found.blocked[ids] = ~np.isfinite(least)
+    found.distance[ids] = np.where(np.isfinite(least), least / max(sets.n_levels - 1, 1), 0.0)
 
 
 def permitted_levels(boxes: Boxes, row: FloatArray, wishes: Wishes, feature: int) -> BoolArray:

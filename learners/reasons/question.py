@@ -20,7 +20,7 @@ once, by the first test of the tree, the gain is the information gain of that te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -33,12 +33,13 @@ from learners.reasons.targets import answers_of
 from learners.reasons.wishes import check_costs
 from learners.table import Table
 from learners.trees.estimator import FittedTree
-from learners.types import BoolArray, FloatArray, IntArray
+from learners.types import FloatArray, IntArray
 
 #: How good it is to know one of several answers: their rows are masses by class, or (mass, sum, sum of squares);
 #: returns the mass times the goodness of each.
 Worth: TypeAlias = Callable[[FloatArray], FloatArray]
-_STATES_AT_ONCE = 1_000
+#: Flags of levels that are unpacked at a time: 32 MB.
+_FLAGS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -268,32 +269,40 @@ class _Intervals:
 
 @dataclass(frozen=True)
 class _Flags:
-    """Which levels each state covers, shape (states, L)."""
+    """Which levels each state covers: packed sets, of which some are unpacked at a time."""
 
-    members: BoolArray
+    bits: Array
+    n_levels: int
+
+    def _pieces(self) -> Iterator[tuple[slice, FloatArray]]:
+        at_once = max(1, _FLAGS_AT_ONCE // max(self.n_levels, 1))
+        for first in range(0, len(self.bits), at_once):
+            piece = slice(first, first + at_once)
+            yield piece, np.unpackbits(self.bits[piece], axis=1, count=self.n_levels).astype(np.float64)
 
     def count(self) -> IntArray:
-        return np.asarray(self.members.sum(axis=1))
+        return np.concatenate([flags.sum(axis=1).astype(np.int64) for _, flags in self._pieces()])
 
     def spread(self, amounts: FloatArray) -> FloatArray:
-        total = np.zeros((self.members.shape[1], amounts.shape[1]))
-        for first in range(0, len(amounts), _STATES_AT_ONCE):
-            piece = slice(first, first + _STATES_AT_ONCE)
-            total += self.members[piece].T.astype(np.float64) @ amounts[piece]
+        """For each level the sum of the amounts, shape (states, m), of the states that cover it."""
+        total = np.zeros((self.n_levels, amounts.shape[1]))
+        for piece, flags in self._pieces():
+            total += flags.T @ amounts[piece]
         return total
 
     def gather(self, amounts: FloatArray) -> FloatArray:
-        return self.members @ amounts
+        """For each state the sum of the amounts, shape (n_levels,), of its levels."""
+        return np.concatenate([flags @ amounts for _, flags in self._pieces()])
 
 
 def _cover_of(boxes: Boxes, place: int, nodes: IntArray) -> _Intervals | _Flags:
     """What the states at these nodes cover of a column; node 0 stands for all of it."""
     if not boxes.columns[place].is_numeric:
-        members = np.ones((len(nodes), len(boxes.columns[place].levels)), np.bool_)
-        asked = nodes > 0
         sets = boxes.sets[place]
-        members[asked] = sets.members(np.searchsorted(sets.nodes, nodes[asked]))
-        return _Flags(members)
+        bits = np.full((len(nodes), sets.bits.shape[1]), 255, np.uint8)
+        asked = nodes > 0
+        bits[asked] = sets.bits[np.searchsorted(sets.nodes, nodes[asked])]
+        return _Flags(bits, sets.n_levels)
     low, high = boxes.low[nodes], boxes.high[nodes]
     cuts = np.unique(np.concatenate((low, high)))
     cuts = cuts[np.isfinite(cuts)]

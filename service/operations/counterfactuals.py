@@ -70,7 +70,7 @@ def find_counterfactuals(
         reached = target_of(learner, answer).holds(answers_of(learner, table))
         return [_record(*one) for one in zip(reached.tolist(), found, free, strict=True)]
 
-    return reason_about(model, sent, describe, reason)
+    return reason_about(model, sent, describe, reason, wanted.count + 1)
 
 
 def _record(reached: bool, found: Sequence[Counterfactual], nearest: Counterfactual | None) -> dict[str, Any]:

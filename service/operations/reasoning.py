@@ -23,6 +23,8 @@ from service.operations.served import ServedModel
 MAX_ROWS = 100
 #: Most rows times nodes of the tree: some seconds of work.
 MAX_WORK = 1_000_000
+#: Most labels that the conditions of one answer may name: some 20 MB.
+MAX_LABELS = 1_000_000
 
 Describe = Callable[[Fault], dict[str, Any]]
 #: From the table of the good rows to a record for each.
@@ -38,14 +40,21 @@ class Rows:
     strict: bool = False
 
 
-def reason_about(model: ServedModel, sent: Rows, describe: Describe, reason: Reason) -> dict[str, Any]:
+def reason_about(model: ServedModel, sent: Rows, describe: Describe, reason: Reason, n_told: int = 0) -> dict[str, Any]:
     """The whole answer: each row's own answer with what is to be said of it, or its error.
+
+    Args:
+        model: which answers.
+        sent: its rows.
+        describe: how faults of rows are written.
+        reason: what is to be said of the good rows.
+        n_told: of each row so many sets of conditions are told, which may name every level.
 
     Raises:
         TooLarge: too many rows. Invalid: every row is bad, or an option is. Conflict: the model is no tree.
     """
     learner = tree_of(model)
-    _check_size(len(sent.rows), learner.tree_.n_nodes)
+    _check_size(len(sent.rows), learner.tree_.n_nodes, n_told * _tested_levels(learner))
     options = Options(unseen=sent.unseen, strict=sent.strict)
     encoded = encode_records(sent.rows, model.inputs, options)
     refuse_if_all_bad(encoded)
@@ -80,13 +89,20 @@ def tree_of(model: ServedModel) -> FittedTree:
     return model.learner
 
 
-def _check_size(n_rows: int, n_nodes: int) -> None:
-    most = max(1, min(MAX_ROWS, MAX_WORK // n_nodes))
+def _check_size(n_rows: int, n_nodes: int, n_labels: int) -> None:
+    most = max(1, min(MAX_ROWS, MAX_WORK // n_nodes, MAX_LABELS // max(n_labels, 1)))
     if n_rows > most:
         raise TooLarge(
-            f"The request has {n_rows} rows; of a tree of {n_nodes} nodes at most {most} are answered at once",
+            f"The request has {n_rows} rows; of this model, a tree of {n_nodes} nodes, at most {most} are answered "
+            "at once",
             [Fault("too many rows", parameter="rows", allowed=most)],
         )
+
+
+def _tested_levels(learner: FittedTree) -> int:
+    """Levels of all columns that the tree tests."""
+    tested = np.unique(learner.tree_.feature)
+    return sum(len(learner.columns_[feature].levels) for feature in tested[tested >= 0].tolist())
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learners.errors import LearnerError, ParameterError
-from learners.reasons import Scales, Search, Wishes, counterfactuals, why_not
+from learners.reasons import Scales, Search, Wishes, counterfactuals, next_question, why_not
 from learners.reasons.boxes import boxes_of
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
@@ -278,3 +278,49 @@ def test_shares_of_the_boxes_are_those_of_the_traversal(seed):
     expected = np.zeros(len(shares))
     expected[leaves] = weights
     assert shares[boxes.leaves] == pytest.approx(expected[boxes.leaves], abs=1e-12)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10**6))
+def test_conditions_hold_for_the_changed_row_and_for_no_row_beside(seed):
+    """What is said of each column is what the leaf's known rows satisfy, in intervals and in sets."""
+    model, rng = random_model(seed)
+    row = row_of(rng)
+    rows = grid(model, row.values[0])
+    leaves = model.apply(rows)
+    for wanted in CLASSES.labels:
+        for one in counterfactuals(model, row, wanted, Search(count=3), SCALES)[0]:
+            inside = np.ones(rows.n_rows, bool)
+            for asked in one.asked:
+                inside &= [satisfies(asked.condition, cell) for cell in rows.column(asked.condition.column).cells]
+            assert np.array_equal(inside, leaves == one.leaf)
+
+
+def satisfies(condition, cell):
+    column = next(column for column in COLUMNS if column.name == condition.column)
+    value = column.decode(float(cell))
+    if condition.operator in ("in", "not in"):
+        return (value in condition.values) == (condition.operator == "in")
+    bounds = (condition.threshold, condition.low, condition.high)
+    threshold, low, high = (bound if bound is None else column.encode(bound) for bound in bounds)
+    if condition.operator == "interval":
+        return low < cell <= high
+    return (cell <= threshold) == (condition.operator == "<=")
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6))
+def test_sets_are_judged_alike_in_pieces(seed):
+    model, rng = random_model(seed)
+    row = row_of(rng, missing=0.4)
+    whole = [counterfactuals(model, row, wanted, Search(count=3), SCALES) for wanted in CLASSES.labels]
+    question = next_question(model, row)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("learners.reasons.demands._FLAGS_AT_ONCE", 1)
+        patch.setattr("learners.reasons.question._FLAGS_AT_ONCE", 1)
+        pieces = [counterfactuals(model, row, wanted, Search(count=3), SCALES) for wanted in CLASSES.labels]
+        for one, other in zip(question[0].candidates, next_question(model, row)[0].candidates, strict=True):
+            assert (one.column, one.gain) == (other.column, pytest.approx(other.gain, abs=1e-12))
+    assert [[way.to_json() for way in found] for (found,) in pieces] == [
+        [way.to_json() for way in found] for (found,) in whole
+    ]

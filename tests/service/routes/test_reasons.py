@@ -255,6 +255,19 @@ def test_limits_and_absent_models(weather: Api) -> None:
     problem(weather.get("/api/v1/models/nobody/importances"), 404)
 
 
+def test_conditions_that_name_thousands_of_levels_are_limited(weather: Api) -> None:
+    """5,000 levels in 21 sets of conditions a row: 9 rows name almost a million labels."""
+    table = "code,y\n" + "".join(f"c{code},{'ab'[code % 2]}\n" for code in range(5000))
+    uploaded = weather.upload(table, name="codes").json()
+    train(weather, uploaded["id"], target="y", name="codes")
+    body = {"rows": [{"code": "c4"}] * 10, "wanted": "b", "count": 20}
+    refused = problem(weather.post("/api/v1/models/codes/counterfactuals", json=body), 413)
+    assert refused["errors"][0]["allowed"] == 9
+    (row,) = ask(weather, "counterfactuals", body | {"rows": body["rows"][:1]}, "codes")["rows"]
+    (one,) = row["counterfactuals"]
+    assert one["changes"] == [{"column": "code", "before": "c4", "after": "c1", "distance": 1}]
+
+
 def test_models_without_a_tree_say_so(weather: Api) -> None:
     uploaded = weather.upload(table_path("weather-nominal.csv").read_bytes(), name="nominal").json()
     train(weather, uploaded["id"], target="play", name="rules", learner="rule-set-classifier")
