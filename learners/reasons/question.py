@@ -33,7 +33,7 @@ from learners.reasons.targets import answers_of
 from learners.reasons.wishes import check_costs
 from learners.table import Table
 from learners.trees.estimator import FittedTree
-from learners.types import FloatArray, IntArray
+from learners.types import Array, FloatArray, IntArray
 
 #: How good it is to know one of several answers: their rows are masses by class, or (mass, sum, sum of squares);
 #: returns the mass times the goodness of each.
