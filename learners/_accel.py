@@ -6,6 +6,8 @@ answers small prediction requests never needs it, starts sooner and stays some 6
 
 from __future__ import annotations
 
+import hashlib
+import marshal
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -38,7 +40,7 @@ def kernel(function: Kernel) -> Kernel:
 
 
 def inner_kernel(function: Kernel) -> Kernel:
-    """Compile a function that only other kernels call: once, as part of these (see :mod:`learners._inner`).
+    """Compile a function that only other kernels call: once, as part of these (see :mod:`learners._linking`).
 
     It cannot be called from Python; test the plain function, :func:`interpreted`.
     """
@@ -113,18 +115,33 @@ class _Deferred:
                 import numba
 
                 function = _resolved(self.py_func)
-                options: dict[str, Any] = {"no_cfunc_wrapper": True, "cache": not self._is_inner}
-                if self._is_inner:
-                    from learners._inner import InnerCompiler
+                from learners._linking import InnerCompiler, OuterCompiler, stamp_cache
 
-                    options |= {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler}
+                options: dict[str, Any] = {"no_cfunc_wrapper": True, "pipeline_class": OuterCompiler, "cache": True}
+                if self._is_inner:
+                    options |= {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler, "cache": False}
                 if self._is_lean:
                     options["_nrt"] = False
                 self._compiled = numba.njit(nogil=True, error_model="numpy", **options)(function)
+                if not self._is_inner:
+                    stamp_cache(self._compiled, _digest(self.py_func))
                 function.__globals__[function.__name__] = self._compiled  # for one that calls itself
                 if not self._is_inner and self.py_func.__globals__.get(self.py_func.__name__) is self:
                     self.py_func.__globals__[self.py_func.__name__] = self._compiled
             return self._compiled
+
+
+def _digest(function: FunctionType) -> str:
+    """A hash of the code and the constants of a kernel and of all that it calls."""
+    found = hashlib.sha256(marshal.dumps(function.__code__))
+    for name in function.__code__.co_names:
+        named = function.__globals__.get(name)
+        called = getattr(named, "py_func", None)
+        if called is not None and called.__code__ is not function.__code__:
+            found.update(_digest(called).encode())
+        elif isinstance(named, int | float | str | tuple):
+            found.update(repr(named).encode())
+    return found.hexdigest()
 
 
 def _resolved(function: FunctionType) -> FunctionType:

@@ -10,7 +10,7 @@ import numpy as np
 from learners.base import Progress
 from learners.trees.growth import Growth
 from learners.trees.problem import MULTIWAY
-from learners.trees.steps import divide, move_columns, open_root, pick, search
+from learners.trees.steps import divide, move, open_root, pick, search
 from learners.types import BoolArray
 
 
@@ -32,8 +32,8 @@ def grow_best_first(growth: Growth, max_leaves: int, progress: Progress) -> None
     leaves is passed over.
     """
     waiting: list[tuple[float, int, _Candidate]] = []
-    if open_root(growth.problem, growth.rules, growth.grown):
-        _consider(growth, 0, np.ones(growth.problem.keys.shape[0], np.bool_), waiting)
+    if open_root(growth):
+        _consider(growth, 0, np.ones(len(growth.problem.columns), np.bool_), waiting)
     leaves = 1
     while waiting and leaves < max_leaves:
         _, _, best = heapq.heappop(waiting)
@@ -51,9 +51,8 @@ def grow_best_first(growth: Growth, max_leaves: int, progress: Progress) -> None
 
 def _consider(growth: Growth, node: int, active: BoolArray, waiting: list[tuple[float, int, _Candidate]]) -> None:
     """Look for a node's best test, and queue the node if it has one."""
-    state = (growth.problem, growth.rules)
-    search(*state, growth.work, growth.grown, node, active, 0, len(active))
-    column = int(pick(*state, growth.work, growth.grown, node))
+    search(growth, growth.work, node, active, 0, len(active))
+    column = pick(growth, node)
     if column < 0:
         return
     found = growth.work.columns[column]
@@ -63,35 +62,25 @@ def _consider(growth: Growth, node: int, active: BoolArray, waiting: list[tuple[
 
 def _children(growth: Growth, candidate: _Candidate) -> int:
     """How many leaves the candidate's test would make of its node."""
-    levels = int(growth.problem.columns[candidate.column].n_levels)
-    if levels == 0 or growth.rules.nominal != MULTIWAY:
+    problem, column = growth.problem, growth.problem.columns[candidate.column]
+    if column.n_levels == 0 or growth.rules.nominal != MULTIWAY:
         return 2
     node = growth.grown.nodes[candidate.node]
-    span = slice(node.start, node.start + node["count"])
-    ranks = np.unique(growth.problem.keys[candidate.column, span] >> growth.problem.layout.rank_shift)
-    occurring = int(np.count_nonzero(ranks != growth.problem.layout.missing_rank))
-    return occurring + (occurring < levels)
+    rows = problem.row[node.start : node.start + node["count"]]
+    codes = np.unique(problem.codes[candidate.column, rows] >> problem.layout.label_bits)
+    occurring = int(np.count_nonzero(codes != column.n_codes))
+    return occurring + int(occurring < column.n_levels)
 
 
 def _split(growth: Growth, candidate: _Candidate) -> None:
     """Make the children of a candidate."""
-    node = growth.grown.nodes[candidate.node]
-    start, end = int(node.start), int(node.start + node["count"])
     while True:
         found = growth.work.columns[candidate.column]
         found.place = candidate.place
         found.gain = candidate.gain
-        made = divide(
-            growth.problem,
-            growth.rules,
-            growth.work,
-            growth.grown,
-            growth.counters,
-            candidate.node,
-            candidate.column,
-        )
-        if made[0] >= 0:
+        made = divide(growth, candidate.node, candidate.column)
+        if made is not None:
             break
         growth.make_space()
     active = candidate.active
-    move_columns(growth.problem, growth.work, active, start, end, made, 0, len(active))
+    move(growth, growth.work, candidate.node, active, 0, len(active), made)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from learners.base import Progress, no_progress
@@ -12,6 +14,9 @@ from learners.trees.nodes import THRESHOLD, Nodes
 from learners.trees.setup import GrowthOptions, prepare
 from learners.trees.threaded import grow_threaded
 from learners.types import FloatArray
+
+#: Below so many cells, threads cost more than they give.
+LEAST_CELLS_FOR_THREADS = 1_000_000
 
 
 def grow_tree(
@@ -26,7 +31,11 @@ def grow_tree(
 
     Source of the method: presorted columns partitioned down the tree as in SLIQ (Mehta, Agrawal
     and Rissanen, 1996), so that a level of the tree costs O(n d).
+
+    A small table is grown on one thread whatever the options say; the tree is the same.
     """
+    if table.values.size < LEAST_CELLS_FOR_THREADS:
+        options = replace(options, threads=1)
     progress(0.0, "sorting columns")
     growth = Growth(prepare(table, target, n_classes, weights, options))
     progress(0.0, "growing")

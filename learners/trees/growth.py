@@ -6,7 +6,7 @@ import numpy as np
 
 from learners._accel import kernel
 from learners.base import Progress
-from learners.trees.grower import grow
+from learners.trees.grower import GROW, N_TASK, TASK, grow
 from learners.trees.nodes import Nodes
 from learners.trees.problem import (
     DONE,
@@ -43,8 +43,8 @@ class Growth:
         self.prepared = prepared
         self.problem: Problem = prepared.problem
         self.rules = prepared.rules
-        self.work: Work = new_work(prepared.problem, prepared.rules, prepared.max_groups)
-        columns = prepared.problem.keys.shape[0]
+        self.work: Work = new_work(prepared.problem, prepared.rules)
+        columns = len(prepared.problem.columns)
         room = min(max(prepared.n_rows, _FEWEST_NODES), _MOST_NODES)
         self.grown: Grown = new_grown(room, _FEWEST_NODES, _FEWEST_NODES, columns, prepared.rules.n_values)
         self.counters: IntArray = np.zeros(N_COUNTERS, np.int64)
@@ -57,16 +57,19 @@ class Growth:
         """Enlarge whatever the last kernel found too small."""
         need = self.counters
         self.grown = enlarged(self.grown, int(need[NEED_NODES]), int(need[NEED_LEVELS]), int(need[NEED_STACK]))
-        capacity = self.problem.keys.shape[1]
+        capacity = len(self.problem.row)
         if need[NEED_ROOM] > capacity:
             self.problem = widened(self.problem, max(int(need[NEED_ROOM]), capacity + capacity // 2))
-            self.work = new_work(self.problem, self.rules, self.prepared.max_groups)
+            self.work = new_work(self.problem, self.rules)
 
     def run(self, progress: Progress) -> None:
         """Grow depth first to the end."""
         done = 0.0
+        task = np.zeros(N_TASK, np.int64)
+        task[TASK] = GROW
         while True:
-            state = grow(self.problem, self.rules, self.work, self.grown, self.counters, _BUDGET)
+            active = self.grown.active[0]
+            state = grow(self.problem, self.rules, self.work, self.grown, self.counters, task, active, _BUDGET)
             if state == DONE:
                 return
             if state == NEEDS_SPACE:
@@ -82,7 +85,8 @@ def widened(problem: Problem, capacity: int) -> Problem:
     """A copy of the problem with room for more keys and ids."""
     columns, old = problem.keys.shape
     keys = np.empty((columns, capacity), np.int64)
-    keys[:, :old] = problem.keys
+    for column in np.flatnonzero(~problem.columns.is_coded):
+        keys[column, :old] = problem.keys[column]
     row = np.zeros(capacity, np.int32)
     row[:old] = problem.row
     numbers = np.zeros((3, capacity))

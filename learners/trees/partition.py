@@ -75,12 +75,13 @@ def move_numbers(numbers: FloatArray, work: Work, start: int, end: int, place: i
 
 
 @lean_inner_kernel
-def move_column(problem: Problem, work: Work, column: int, start: int, end: int, branches: int, missing: int) -> None:
+def move_column(
+    problem: Problem, work: Work, keys: IntArray, start: int, end: int, branches: int, missing: int
+) -> None:
     """Move one column's keys; ``work.keys`` and ``work.cursor`` are scratch of the calling thread."""
     spare = work.keys
     cursor = work.cursor
     place = work.branches[0].first
-    keys = problem.keys[column]
     if branches == 2 and missing == 0 and place == start:
         halve_column(problem, work, spare, keys, start, end)
         return

@@ -4,6 +4,7 @@ A *node's rows* are one segment ``start .. start + count`` that is the same in e
 ``keys``, and the ids in that segment's keys are just the numbers ``start .. start + count - 1``;
 ``row`` and ``numbers`` are indexed by id. A row that is missing the value of a test has an
 id in each of the branches, so the segments of the children may need more room than their parent's.
+Columns with few distinct values have ``codes`` instead of keys; these are by table row and never move.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ import numpy as np
 from learners.trees.presort import KeyLayout
 from learners.types import BoolArray, FloatArray, Int32Array, IntArray
 
-MULTIWAY, ONE_VS_REST, SUBSET = 0, 1, 2
+#: Kinds of tests on groups of rows with one code; ``ORDERED`` is a threshold.
+MULTIWAY, ONE_VS_REST, SUBSET, ORDERED = range(4)
 NOMINAL = {"multiway": MULTIWAY, "one-vs-rest": ONE_VS_REST, "subset": SUBSET}
 
 #: Gains that differ by less than this share of the node's impurity count as equal.
@@ -29,6 +31,7 @@ class Rules(NamedTuple):
     by_ratio: bool
     nominal: int
     unit: bool  # every weight is 1 and no value is missing, so counts are whole numbers
+    mass_is_weight: bool  # no weight is below 1, so what stop rules count is the weight
     binary: bool  # two classes under Gini: the sums of variance serve
     n_values: int  # K classes, or 2 (mean and variance)
     n_stats: int  # K classes, or 3 sums; see criteria.impurity_sum
@@ -44,11 +47,19 @@ class Rules(NamedTuple):
 WEIGHT, MASS, CENTRED = range(3)
 LEFT, RIGHT, KNOWN, DIRECTION = range(4)
 
-COLUMN_INFO = np.dtype([("n_levels", "<i4"), ("many_valued", "?")], align=True)
+COLUMN_INFO = np.dtype(
+    [
+        ("n_levels", "<i4"),
+        ("n_codes", "<i4"),
+        ("first_value", "<i4"),
+        ("is_coded", "?"),
+        ("many_valued", "?"),
+    ],
+    align=True,
+)
 COLUMN_BEST = np.dtype([("place", "<i8"), ("gain", "<f8"), ("score", "<f8")], align=True)
 GROUP = np.dtype(
     [
-        ("start", "<i8"),
         ("mass", "<f8"),
         ("value", "<f8"),
         ("code", "<i4"),
@@ -91,11 +102,14 @@ class Problem(NamedTuple):
     """What is learned from.
 
     Attributes:
-        keys: int64 (d, capacity), see :mod:`~learners.trees.presort`.
+        keys: int64 (d, capacity), see :mod:`~learners.trees.presort`; rows of columns with codes are never touched.
+        codes: int32 (d, n) by table row, see :mod:`~learners.trees.coding`; rows of columns with keys likewise.
+        values: float64, the cell that each code stands for, column after column.
         layout: where the parts of a key lie.
         cells: float64 (d, n), the table's own values.
-        columns: ``COLUMN_INFO`` (d,): the number of levels (0 where thresholds split), and whether
-            the column is left out of C4.5's average gain.
+        columns: ``COLUMN_INFO`` (d,): the number of levels (0 where thresholds split), whether the column
+            has codes, how many and where their ``values`` begin, and whether it is left out of C4.5's
+            average gain.
         answer: float64 (n,), class codes or numbers, by table row.
         row: int32 (capacity,), the table row of an id.
         numbers: float64 (3, capacity) by id: weight; mass, which is what stop rules count; and the
@@ -104,6 +118,8 @@ class Problem(NamedTuple):
     """
 
     keys: IntArray
+    codes: Int32Array
+    values: FloatArray
     layout: KeyLayout
     cells: FloatArray
     columns: Records
@@ -121,7 +137,10 @@ class Work(NamedTuple):
         keys, spare_numbers: room for one segment.
         absent: int32, the ids whose tested value is missing.
         sums: float64 (4, S) by class: left, right, known and direction.
-        groups, group_stats: ``GROUP`` (G + 1,) and float64 (G, S), the levels of a column in a node.
+        groups, group_stats: ``GROUP`` (G + 1,) and float64 (G + 1, S), the codes of a column in a node.
+        counts: int64, number of rows by code and class.
+        code_branch: int32 (G + 1,), the branch of each code.
+        packed: int64 (2, small), codes to be sorted.
         columns: ``COLUMN_BEST`` (d,), the best test of each column; place -1 where there is none.
         branches: ``BRANCH``: id of its first row, number of rows, share of the known weight, and whether
             it may be split further; the keys of others are not moved.
@@ -136,6 +155,9 @@ class Work(NamedTuple):
     sums: FloatArray
     groups: Records
     group_stats: FloatArray
+    counts: IntArray
+    code_branch: Int32Array
+    packed: IntArray
     columns: Records
     branches: Records
     cursor: IntArray
@@ -172,10 +194,17 @@ def records(count: int, dtype: np.dtype[Any]) -> Records:
     return np.zeros(count, dtype).view(np.recarray)
 
 
-def new_work(problem: Problem, rules: Rules, max_groups: int) -> Work:
-    """Scratch memory for a problem; ``max_groups`` is the largest number of levels in one column."""
-    columns, capacity = problem.keys.shape
-    branches = max(max_groups + 1, 2)
+#: Codes are counted while there are at most so many combinations of code and class a row; else they are sorted.
+COMBINATIONS_A_ROW = 8
+
+
+def new_work(problem: Problem, rules: Rules) -> Work:
+    """Scratch memory for a problem."""
+    capacity = problem.row.shape[0]
+    codes = int(problem.columns.n_codes.max(initial=0))
+    levels = int(problem.columns.n_codes[problem.columns.n_levels > 0].max(initial=1))
+    combinations = (codes + 1) << problem.layout.label_bits
+    branches = max(levels + 1, 2)
     weighted = 1 if rules.unit else capacity
     return Work(
         branch=np.zeros(capacity, np.int32),
@@ -184,9 +213,12 @@ def new_work(problem: Problem, rules: Rules, max_groups: int) -> Work:
         spare_numbers=np.zeros(weighted),
         absent=np.zeros(weighted, np.int32),
         sums=np.zeros((4, rules.n_stats)),
-        groups=records(max_groups + 1, GROUP),
-        group_stats=np.zeros((max(max_groups, 1), rules.n_stats)),
-        columns=records(columns, COLUMN_BEST),
+        groups=records(codes + 1, GROUP),
+        group_stats=np.zeros((codes + 1, rules.n_stats)),
+        counts=np.zeros(combinations if rules.unit else 1, np.int64),
+        code_branch=np.zeros(codes + 1, np.int32),
+        packed=np.zeros((2, min(capacity, combinations // COMBINATIONS_A_ROW + 1)), np.int64),
+        columns=records(len(problem.columns), COLUMN_BEST),
         branches=records(branches, BRANCH),
         cursor=np.zeros(branches, np.int64),
     )

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
-from learners.table import Kind, Table
+from learners.table import Table
 from learners.trees.criteria import CRITERIA, ENTROPY, GINI, VARIANCE
-from learners.trees.presort import KeyLayout, SortRoom, sort_column
-from learners.trees.problem import COLUMN_INFO, MASS, NOMINAL, WEIGHT, Problem, Rules, records
-from learners.types import FloatArray, Int32Array, IntArray
+from learners.trees.layout import lay_columns
+from learners.trees.presort import KeyLayout
+from learners.trees.problem import MASS, NOMINAL, WEIGHT, Problem, Rules
+from learners.types import FloatArray, Int32Array
 
 #: Sums of fractions miss a whole number by rounding, one way or the other with the order of the rows.
 _SLACK = 1 - 1e-9
-#: C4.5 leaves nominal columns with at least this share of levels to rows out of its average gain.
-_MANY_LEVELS = 0.3
 
 
 @dataclass(frozen=True)
@@ -39,16 +37,15 @@ class GrowthOptions:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A problem ready to grow, and the largest number of levels that occur in one column."""
+    """A problem ready to grow."""
 
     problem: Problem
     rules: Rules
-    max_groups: int
     n_rows: int
 
 
 def prepare(table: Table, target: FloatArray, n_classes: int, weights: FloatArray, options: GrowthOptions) -> Prepared:
-    """Sort every column and lay out all arrays.
+    """Sort or code every column and lay out all arrays.
 
     Args:
         table: n rows.
@@ -60,36 +57,27 @@ def prepare(table: Table, target: FloatArray, n_classes: int, weights: FloatArra
     cells = by_column(table.values)
     rows = np.flatnonzero(weights > 0).astype(np.int32)
     layout = KeyLayout.of(len(rows), max(n_classes, 1))
-    categorical = np.array([column.kind in (Kind.NOMINAL, Kind.BOOLEAN) for column in table.columns])
-    coded = [not column.is_numeric for column in table.columns]
-    gaps = has_gaps(cells, coded)
+    gaps = has_gaps(cells, [not column.is_numeric for column in table.columns])
     capacity = len(rows) + (len(rows) // 4 + 64 if gaps else 0)
-    keys = np.empty((table.n_columns, capacity), np.int64)
     labels = target[rows].astype(np.int32) if n_classes else np.zeros(len(rows), np.int32)
-    distinct = _sort_columns(cells, rows, labels, coded, layout, keys, options.threads)
+    laid = lay_columns(cells, table.columns, rows, labels, layout, capacity, options.threads)
     own = weights[rows]
     unit = not gaps and bool((own == 1.0).all())
-    rules = _rules(options, n_classes, unit)
-    n_levels = np.array(
-        [len(column.levels) if levels else 0 for column, levels in zip(table.columns, categorical, strict=True)],
-        np.int32,
-    )
-    columns = records(table.n_columns, COLUMN_INFO)
-    columns.n_levels = n_levels
-    columns.many_valued = n_levels >= _MANY_LEVELS * len(rows)
+    rules = _rules(options, n_classes, unit, bool((own >= 1.0).all()))
     row, numbers = _by_id(rows, own, unit, n_classes == 0, capacity)
     problem = Problem(
-        keys=keys,
+        keys=laid.keys,
+        codes=laid.codes,
+        values=laid.values,
         layout=layout,
         cells=cells,
-        columns=columns,
+        columns=laid.columns,
         answer=read_only(target),
         row=row,
         numbers=numbers,
         logs=_log_table(len(rows)) if rules.criterion == ENTROPY and unit else np.zeros(1),
     )
-    max_groups = max((count for count, levels in zip(distinct, categorical, strict=True) if levels), default=0)
-    return Prepared(problem, rules, max_groups, len(rows))
+    return Prepared(problem, rules, len(rows))
 
 
 def by_column(values: FloatArray) -> FloatArray:
@@ -104,13 +92,14 @@ def read_only(values: FloatArray) -> FloatArray:
     return view
 
 
-def _rules(options: GrowthOptions, n_classes: int, unit: bool) -> Rules:
+def _rules(options: GrowthOptions, n_classes: int, unit: bool, mass_is_weight: bool) -> Rules:
     criterion = CRITERIA[options.criterion]
     return Rules(
         criterion=criterion,
         by_ratio=options.criterion == "gain-ratio",
         nominal=NOMINAL[options.nominal],
         unit=unit,
+        mass_is_weight=mass_is_weight,
         binary=criterion == GINI and n_classes == 2,
         n_values=2 if criterion == VARIANCE else n_classes,
         n_stats=3 if criterion == VARIANCE else n_classes,
@@ -153,37 +142,3 @@ def _log_table(n: int) -> FloatArray:
     counts = np.arange(n + 1, dtype=np.float64)
     counts[1:] *= np.log2(counts[1:])
     return counts
-
-
-def _sort_columns(
-    cells: FloatArray,
-    rows: Int32Array,
-    labels: Int32Array,
-    coded: list[bool],
-    layout: KeyLayout,
-    keys: IntArray,
-    threads: int,
-) -> list[int]:
-    """Sort each column into its row of ``keys``; returns the numbers of distinct known values."""
-    n = len(rows)
-    all_rows = n == cells.shape[1]
-
-    def sort_some(first: int) -> list[int]:
-        numbers = np.empty(n)
-        room = SortRoom(numbers.view(np.uint64), np.empty(n, np.int32), np.empty(n, np.uint64), np.empty(n, np.int32))
-        distinct = []
-        for column in range(first, len(cells), threads):
-            np.add(cells[column] if all_rows else cells[column, rows], 0.0, out=numbers)  # -0.0 becomes 0.0
-            distinct.append(sort_column(numbers, room, labels, layout, keys[column], coded[column]))
-        return distinct
-
-    shares = run_threads(sort_some, threads)
-    return [int(shares[column % threads][column // threads]) for column in range(len(cells))]
-
-
-def run_threads(task: Callable[[int], list[int]], threads: int) -> list[list[int]]:
-    """Run ``task(0) .. task(threads - 1)``, in this thread if there is but one."""
-    if threads == 1:
-        return [task(0)]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(task, range(threads)))

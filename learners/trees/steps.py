@@ -1,57 +1,49 @@
-"""The steps of growing as separate kernels, for drivers that decide themselves which node is next.
+"""The steps of growing one at a time, for drivers that decide themselves which node is next.
 
-Depth-first growth on one thread needs none of these: :func:`~learners.trees.grower.grow` does it all.
+Each is a task of the one kernel :func:`~learners.trees.grower.grow`. A thread needs a :class:`Work` of its own.
 """
 
 from __future__ import annotations
 
-from learners._accel import lean_kernel
-from learners.trees.grower import choose, evaluate_columns, open_node, prepare_split
-from learners.trees.partition import move_column
-from learners.trees.problem import Grown, Problem, Rules, Work
-from learners.types import BoolArray, IntArray
+import numpy as np
+
+from learners.trees.grower import CHOOSE, DIVIDE, MOVE, N_TASK, OPEN_ROOT, SEARCH, grow
+from learners.trees.growth import Growth
+from learners.trees.problem import NEEDS_SPACE, Work
+from learners.types import BoolArray
 
 
-@lean_kernel
-def open_root(problem: Problem, rules: Rules, grown: Grown) -> bool:
+def _do(growth: Growth, work: Work, active: BoolArray, *task: int) -> tuple[int, ...]:
+    """Run a task, of which the first numbers are given; returns what the kernel says, and the task after it."""
+    numbers = np.zeros(N_TASK, np.int64)
+    numbers[: len(task)] = task
+    said = grow(growth.problem, growth.rules, work, growth.grown, growth.counters, numbers, active, 0)
+    return int(said), *numbers.tolist()
+
+
+def open_root(growth: Growth) -> bool:
     """Describe the root; returns whether a test may be looked for. Children are described when they are made."""
-    return open_node(problem, rules, grown, 0)
+    return _do(growth, growth.work, growth.grown.active[0], OPEN_ROOT)[0] == 1
 
 
-@lean_kernel
-def search(
-    problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, active: BoolArray, first: int, last: int
-) -> None:
+def search(growth: Growth, work: Work, node: int, active: BoolArray, first: int, last: int) -> None:
     """Find the best test on each of the columns ``first .. last``."""
-    evaluate_columns(problem, rules, work, grown, node, active, first, last)
+    _do(growth, work, active, SEARCH, node, first, last)
 
 
-@lean_kernel
-def pick(problem: Problem, rules: Rules, work: Work, grown: Grown, node: int) -> int:
+def pick(growth: Growth, node: int) -> int:
     """The column of the best test, or -1."""
-    return choose(problem, rules, work, grown.nodes[node].impurity)
+    return _do(growth, growth.work, growth.grown.active[0], CHOOSE, node)[0]
 
 
-@lean_kernel
-def divide(
-    problem: Problem, rules: Rules, work: Work, grown: Grown, counters: IntArray, node: int, column: int
-) -> tuple[int, int]:
-    """Make the children; see :func:`~learners.trees.grower.prepare_split`."""
-    return prepare_split(problem, rules, work, grown, counters, node, column)
+def divide(growth: Growth, node: int, column: int) -> tuple[int, int] | None:
+    """Make the children; see :func:`~learners.trees.dividing.prepare_split`. None: more space is needed."""
+    said, *task = _do(growth, growth.work, growth.grown.active[0], DIVIDE, node, 0, 0, column)
+    return None if said == NEEDS_SPACE else (task[-2], task[-1])
 
 
-@lean_kernel
-def move_columns(
-    problem: Problem,
-    work: Work,
-    active: BoolArray,
-    start: int,
-    end: int,
-    made: tuple[int, int],
-    first: int,
-    last: int,
+def move(
+    growth: Growth, work: Work, node: int, active: BoolArray, first: int, last: int, made: tuple[int, int]
 ) -> None:
     """Move the keys of the active columns ``first .. last``; ``made`` is what :func:`divide` returned."""
-    for column in range(first, last):
-        if active[column]:
-            move_column(problem, work, column, start, end, made[0], made[1])
+    _do(growth, work, active, MOVE, node, first, last, 0, *made)

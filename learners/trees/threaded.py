@@ -16,7 +16,7 @@ from learners.base import Progress
 from learners.trees.growth import Growth
 from learners.trees.problem import N_LEVELS, N_NODES, Grown, Problem, Work, enlarged, new_work
 from learners.trees.setup import Prepared
-from learners.trees.steps import divide, move_columns, open_root, pick, search
+from learners.trees.steps import divide, move, open_root, pick, search
 from learners.types import BoolArray, IntArray
 
 #: A node is split by all threads together while it has more than 1/12 of a thread's share of rows,
@@ -61,7 +61,7 @@ class _Team:
         growth = self.growth
         shared = growth.work
         others = [
-            new_work(growth.problem, growth.rules, growth.prepared.max_groups)._replace(
+            new_work(growth.problem, growth.rules)._replace(
                 branch=shared.branch, new_id=shared.new_id, columns=shared.columns, branches=shared.branches
             )
             for _ in range(self.threads - 1)
@@ -70,7 +70,7 @@ class _Team:
 
     def _share_columns(self, task: Callable[[Work, int, int], None]) -> None:
         """Run ``task(work, first, last)`` over all columns, a block to each thread."""
-        columns = self.growth.problem.keys.shape[0]
+        columns = len(self.growth.problem.columns)
         bounds = [columns * i // self.threads for i in range(self.threads + 1)]
         futures = [self.pool.submit(task, work, bounds[i], bounds[i + 1]) for i, work in enumerate(self.works)]
         for future in futures:
@@ -79,9 +79,9 @@ class _Team:
     def split_large_nodes(self, progress: Progress) -> list[_Subtree]:
         """Split while a node is large; returns the nodes that remain."""
         growth = self.growth
-        waiting = [_Subtree(0, np.ones(growth.problem.keys.shape[0], np.bool_))]
+        waiting = [_Subtree(0, np.ones(len(growth.problem.columns), np.bool_))]
         small: list[_Subtree] = []
-        if not open_root(growth.problem, growth.rules, growth.grown):
+        if not open_root(growth):
             return small
         while waiting:
             one = waiting.pop()
@@ -101,27 +101,25 @@ class _Team:
         growth, node, active = self.growth, one.node, one.active
 
         def look(work: Work, first: int, last: int) -> None:
-            search(growth.problem, growth.rules, work, growth.grown, node, active, first, last)
+            search(growth, work, node, active, first, last)
 
         self._share_columns(look)
-        column = int(pick(growth.problem, growth.rules, growth.work, growth.grown, node))
+        column = pick(growth, node)
         if column < 0:
             return False
         found = growth.work.columns[column].copy()
         while True:
             growth.work.columns[column] = found
-            made = divide(growth.problem, growth.rules, growth.work, growth.grown, growth.counters, node, column)
-            if made[0] >= 0:
+            made = divide(growth, node, column)
+            if made is not None:
                 break
             growth.make_space()
             self.works = self._new_works()
-        start = int(growth.grown.nodes[node].start)
-        end = start + int(growth.grown.nodes[node]["count"])
 
-        def move(work: Work, first: int, last: int) -> None:
-            move_columns(growth.problem, work, active, start, end, made, first, last)
+        def move_some(work: Work, first: int, last: int) -> None:
+            move(growth, work, node, active, first, last, made)
 
-        self._share_columns(move)
+        self._share_columns(move_some)
         return True
 
 
@@ -171,7 +169,7 @@ def _copied_out(growth: Growth, one: _Subtree) -> Growth:
     span = slice(start, start + count)
     room = count if growth.rules.unit else count + count // 4 + 64
     keys = np.empty((problem.keys.shape[0], room), np.int64)
-    for column in np.flatnonzero(one.active):
+    for column in np.flatnonzero(one.active & ~problem.columns.is_coded):
         keys[column, :count] = problem.keys[column, span] - (start << problem.layout.label_bits)
     row = np.zeros(room, np.int32)
     row[:count] = problem.row[span]
@@ -179,7 +177,7 @@ def _copied_out(growth: Growth, one: _Subtree) -> Growth:
     if numbers.shape[1] > 1:
         numbers[:, :count] = problem.numbers[:, span]
     local: Problem = problem._replace(keys=keys, row=row, numbers=numbers)
-    part = Growth(Prepared(local, growth.rules, growth.prepared.max_groups, count))
+    part = Growth(Prepared(local, growth.rules, count))
     part.grown.nodes[0].depth = node.depth
     part.grown.active[0] = one.active
     return part

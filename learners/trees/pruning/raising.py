@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -24,6 +23,19 @@ from learners.trees.criteria import impurity_sum
 from learners.trees.nodes import LEAF, LEVELS, THRESHOLD, Nodes
 from learners.trees.pruning.compaction import cut
 from learners.trees.pruning.error_based import SLACK, SMALL, check_confidence, estimated_errors, normal_quantile
+from learners.trees.pruning.raising_rows import (
+    Data,
+    Entries,
+    How,
+    Pool,
+    State,
+    Tree,
+    adopt,
+    children_of,
+    collected,
+    descend,
+    make_leaf,
+)
 from learners.trees.setup import has_gaps
 from learners.trees.traverse import (
     CODE_THRESHOLD,
@@ -37,67 +49,9 @@ from learners.trees.traverse import (
     SHARE,
     SPLIT,
     TEST,
-    branch_of,
     pack,
 )
 from learners.types import BoolArray, FloatArray, Int32Array, IntArray
-
-
-class _Tree(NamedTuple):
-    """The tree that changes, laid out for :func:`~learners.trees.traverse.branch_of`, and its statistics."""
-
-    links: Int32Array
-    splits: FloatArray
-    levels: Int32Array
-    rows: IntArray
-    weight: FloatArray
-    value: FloatArray
-
-
-class _Data(NamedTuple):
-    cells: FloatArray  # (d, n)
-    codes: IntArray  # (n,) class of each row
-
-
-class _Entries(NamedTuple):
-    """Rows with their weights, as two growing lists."""
-
-    row: list[int]
-    weight: list[float]
-
-
-class _Pool(NamedTuple):
-    """The rows of each leaf as linked lists: ``head[leaf]`` is an entry, ``following`` leads on; -1 ends."""
-
-    head: IntArray
-    row: list[int]
-    weight: list[float]
-    following: list[int]
-    free: IntArray  # (1,) head of the list of unused entries
-
-
-class _State(NamedTuple):
-    """Of each node the estimated errors of its pruned subtree, and whether that is out of date; room for sums."""
-
-    estimate: FloatArray
-    stale: BoolArray
-    changed: BoolArray  # got another test or other rows
-    sums: FloatArray  # (n,), all zeros between uses
-
-
-class _How(NamedTuple):
-    """What running rows down a branch does.
-
-    ``changing``: the nodes' statistics change. ``adding``: the rows come on top of those that are
-    there. ``keeping``: the leaves' lists take them. ``limit``: errors above it need not be exact.
-    """
-
-    changing: bool
-    adding: bool
-    keeping: bool
-    confidence: float
-    quantile: float
-    limit: float
 
 
 def prune_with_raising(
@@ -130,16 +84,16 @@ def prune_with_raising(
     """
     check_confidence(confidence)
     packed = pack(nodes, columns, regression=False)
-    tree = _Tree(packed.links, packed.splits, packed.levels, nodes.rows.copy(), nodes.weight.copy(), nodes.value.copy())
+    tree = Tree(packed.links, packed.splits, packed.levels, nodes.rows.copy(), nodes.weight.copy(), nodes.value.copy())
     tested = np.unique(nodes.feature[nodes.feature >= 0])
     complete = not has_gaps(cells[tested], [not columns[index].is_numeric for index in tested])
-    data = _Data(cells, codes.astype(np.int64))
+    data = Data(cells, codes.astype(np.int64))
     raised = _prune(tree, data, weights.astype(np.float64), complete, confidence, normal_quantile(confidence))
     pruned = cut(_unpacked(nodes, tree, raised), tree.links[:, TEST] == LEAF)
     return _measured(pruned, criterion)
 
 
-def _unpacked(nodes: Nodes, tree: _Tree, raised: BoolArray) -> Nodes:
+def _unpacked(nodes: Nodes, tree: Tree, raised: BoolArray) -> Nodes:
     """The changed tree as a node array; tests of leaves are still those from before.
 
     The impurity of a node with other rows than before, and the gain of one with another test or
@@ -182,7 +136,7 @@ def _measured(nodes: Nodes, criterion: int) -> Nodes:
 
 @kernel
 def _prune(
-    tree: _Tree, data: _Data, weights: FloatArray, complete: bool, confidence: float, quantile: float
+    tree: Tree, data: Data, weights: FloatArray, complete: bool, confidence: float, quantile: float
 ) -> BoolArray:
     """Post-order over the stale part of the tree; a raised node is put back on the stack.
 
@@ -191,227 +145,61 @@ def _prune(
     """
     n_nodes = tree.weight.shape[0]
     none = np.full(n_nodes, -1, dtype=np.int64)
-    pool = _Pool(none, [0][:0], [0.0][:0], [0][:0], np.full(1, -1, dtype=np.int64))
-    state = _State(
+    pool = Pool(none, [0][:0], [0.0][:0], [0][:0], np.full(1, -1, dtype=np.int64))
+    state = State(
         np.zeros(n_nodes),
         np.ones(n_nodes, dtype=np.bool_),
         np.zeros(n_nodes, dtype=np.bool_),
         np.zeros(weights.shape[0]),
     )
-    everything = _Entries([0][:0], [0.0][:0])
+    everything = Entries([0][:0], [0.0][:0])
     for row in range(weights.shape[0]):
         if weights[row] > 0:
             everything.row.append(row)
             everything.weight.append(weights[row])
-    _descend(tree, data, 0, everything, pool, state, _How(False, False, True, confidence, quantile, np.inf))
+    descend(tree, data, 0, everything, pool, state, How(False, False, True, confidence, quantile, np.inf))
     stack = [(0, False)]
     while len(stack) > 0:
         node, ready = stack.pop()
         if tree.links[node, TEST] != LEAF and not ready:
             stack.append((node, True))
-            for child in _children(tree, node):
+            for child in children_of(tree, node):
                 if state.stale[child]:
                     stack.append((child, False))
         else:
             state.stale[node] = False
-            if _replaced(tree, data, node, pool, state, _How(False, complete, False, confidence, quantile, np.inf)):
+            if _replaced(tree, data, node, pool, state, How(False, complete, False, confidence, quantile, np.inf)):
                 stack.append((node, False))
     return state.changed
 
 
 @inner_kernel
-def _replaced(tree: _Tree, data: _Data, node: int, pool: _Pool, state: _State, how: _How) -> bool:
+def _replaced(tree: Tree, data: Data, node: int, pool: Pool, state: State, how: How) -> bool:
     """Choose among subtree, leaf and heaviest branch; true if the branch was raised, to be pruned again."""
     as_leaf = estimated_errors(tree.weight[node], tree.value[node], how.confidence, how.quantile)
     state.estimate[node] = as_leaf
     if tree.links[node, TEST] == LEAF:
         return False
-    heaviest, as_tree = _children(tree, node).start, 0.0
-    for child in _children(tree, node):
+    heaviest, as_tree = children_of(tree, node).start, 0.0
+    for child in children_of(tree, node):
         as_tree += state.estimate[child]
         if tree.weight[child] >= tree.weight[heaviest] - SMALL:
             heaviest = child  # of equally heavy branches the last, as J48 does
     without = heaviest if how.adding else -1
     as_branch = as_leaf
     if tree.links[heaviest, TEST] != LEAF:
-        entries = _collected(tree, pool, node, without, state.sums, False)
+        entries = collected(tree, pool, node, without, state.sums, False)
         limit = max(as_leaf, as_tree) + 1.0
-        trial = _How(False, how.adding, False, how.confidence, how.quantile, limit)
-        as_branch = _descend(tree, data, heaviest, entries, pool, state, trial)
+        trial = How(False, how.adding, False, how.confidence, how.quantile, limit)
+        as_branch = descend(tree, data, heaviest, entries, pool, state, trial)
     if as_leaf <= as_tree + SLACK + SMALL and as_leaf <= as_branch + SLACK + SMALL:
-        _make_leaf(tree, pool, node)
+        make_leaf(tree, pool, node)
         return False
     if as_branch <= as_tree + SLACK + SMALL:
-        entries = _collected(tree, pool, node, without, state.sums, True)
-        _adopt(tree, node, heaviest)
-        change = _How(True, how.adding, True, how.confidence, how.quantile, np.inf)
-        _descend(tree, data, node, entries, pool, state, change)
+        entries = collected(tree, pool, node, without, state.sums, True)
+        adopt(tree, node, heaviest)
+        change = How(True, how.adding, True, how.confidence, how.quantile, np.inf)
+        descend(tree, data, node, entries, pool, state, change)
         return True
     state.estimate[node] = as_tree
     return False
-
-
-@inner_kernel
-def _descend(tree: _Tree, data: _Data, start: int, entries: _Entries, pool: _Pool, state: _State, how: _How) -> float:
-    """Run rows from ``start`` down to the leaves; returns the estimated errors below ``start`` with them.
-
-    The segments of the nodes on the stack lie end to end in ``entries``; the top one is replaced
-    by those of its children.
-    """
-    errors = state.estimate[start] if how.adding else 0.0
-    stack = [(start, 0)]
-    while len(stack) > 0:
-        node, begin = stack.pop()
-        if how.changing:
-            state.stale[node] = True
-            state.changed[node] = True
-            if node != start:
-                _change(tree, node, _counts(tree, data, entries, begin), len(entries.row) - begin, how.adding)
-        if tree.links[node, TEST] != LEAF:
-            _share_out(tree, data, node, entries, begin, stack, how)
-            continue
-        if not how.changing:
-            counts = _counts(tree, data, entries, begin)
-            if how.adding:
-                errors -= state.estimate[node]
-                counts += tree.value[node]
-            errors += estimated_errors(counts.sum(), counts, how.confidence, how.quantile)
-            if errors > how.limit and not how.adding:
-                return errors
-        while len(entries.row) > begin:
-            row, weight = entries.row.pop(), entries.weight.pop()
-            if how.keeping:
-                _attach(pool, node, row, weight)
-    return errors
-
-
-@inner_kernel
-def _counts(tree: _Tree, data: _Data, entries: _Entries, begin: int) -> FloatArray:
-    """Class weights of the top segment."""
-    counts = np.zeros(tree.value.shape[1])
-    for index in range(begin, len(entries.row)):
-        counts[data.codes[entries.row[index]]] += entries.weight[index]
-    return counts
-
-
-@inner_kernel
-def _change(tree: _Tree, node: int, counts: FloatArray, n_rows: int, adding: bool) -> None:
-    if not adding:
-        tree.weight[node], tree.rows[node] = 0.0, 0
-        if n_rows > 0:
-            tree.value[node] = 0.0
-    if n_rows > 0:
-        tree.value[node] += counts
-        tree.weight[node] += counts.sum()
-        tree.rows[node] += n_rows
-
-
-@inner_kernel
-def _share_out(
-    tree: _Tree, data: _Data, node: int, entries: _Entries, begin: int, stack: list[tuple[int, int]], how: _How
-) -> None:
-    """Replace the segment of a node by the segments of its children."""
-    size, width = len(entries.row) - begin, len(_children(tree, node))
-    rows, weights = np.empty(size, dtype=np.int64), np.empty(size)
-    branches = np.empty(size, dtype=np.int64)
-    known = np.zeros(width)
-    for index in range(size - 1, -1, -1):
-        rows[index], weights[index] = entries.row.pop(), entries.weight.pop()
-        cell = data.cells[tree.links[node, FEATURE], rows[index]]
-        branches[index] = branch_of(tree.links, tree.splits, tree.levels, node, cell)
-        if branches[index] >= 0:
-            known[branches[index]] += weights[index]
-    first = _children(tree, node).start
-    if how.adding:
-        known += tree.weight[first : first + width]
-    total = known.sum()
-    for branch in range(width):
-        share = known[branch] / total if total > 0 else 1.0 / width
-        if how.changing:
-            tree.splits[first + branch, SHARE] = share
-            if not how.adding and known[branch] == 0:
-                tree.value[first + branch] = tree.value[node]
-        position = len(entries.row)
-        for index in range(size):
-            if branches[index] == branch or (branches[index] < 0 and share > 0):
-                entries.row.append(rows[index])
-                entries.weight.append(weights[index] if branches[index] == branch else weights[index] * share)
-        if len(entries.row) > position or (how.changing and not how.adding):
-            stack.append((first + branch, position))
-
-
-@inner_kernel
-def _children(tree: _Tree, node: int) -> range:
-    first = int(np.int64(tree.links[node, FIRST_CHILD]))
-    return range(first, first + int(np.int64(tree.links[node, N_CHILDREN])))
-
-
-@inner_kernel
-def _collected(tree: _Tree, pool: _Pool, node: int, without: int, sums: FloatArray, taking: bool) -> _Entries:
-    """The rows in the leaves below a node, each once, less those of the branch ``without`` (-1: none).
-
-    ``taking`` empties the leaves' lists. ``sums`` is all zeros before and after.
-    """
-    found = _Entries([0][:0], [0.0][:0])
-    stack = [node]
-    while len(stack) > 0:
-        here = stack.pop()
-        if tree.links[here, TEST] != LEAF:
-            for child in _children(tree, here):
-                if child != without:
-                    stack.append(child)
-            continue
-        entry, last = pool.head[here], -1
-        while entry >= 0:
-            if sums[pool.row[entry]] == 0:
-                found.row.append(pool.row[entry])
-            sums[pool.row[entry]] += pool.weight[entry]
-            last, entry = entry, pool.following[entry]
-        if taking and last >= 0:
-            pool.following[last] = pool.free[0]
-            pool.free[0], pool.head[here] = pool.head[here], -1
-    for row in found.row:
-        found.weight.append(sums[row])
-        sums[row] = 0.0
-    return found
-
-
-@inner_kernel
-def _attach(pool: _Pool, leaf: int, row: int, weight: float) -> None:
-    entry = pool.free[0]
-    if entry >= 0:
-        pool.free[0] = pool.following[entry]
-        pool.row[entry], pool.weight[entry], pool.following[entry] = row, weight, pool.head[leaf]
-    else:
-        entry = len(pool.row)
-        pool.row.append(row)
-        pool.weight.append(weight)
-        pool.following.append(pool.head[leaf])
-    pool.head[leaf] = entry
-
-
-@inner_kernel
-def _make_leaf(tree: _Tree, pool: _Pool, node: int) -> None:
-    """Turn a node into a leaf that takes over the rows of the leaves below it."""
-    stack = [node]
-    head = -1
-    while len(stack) > 0:
-        here = stack.pop()
-        if tree.links[here, TEST] != LEAF:
-            for child in _children(tree, here):
-                stack.append(child)
-            continue
-        entry, last = pool.head[here], -1
-        while entry >= 0:
-            last, entry = entry, pool.following[entry]
-        if last >= 0:
-            pool.following[last], head = head, pool.head[here]
-    tree.links[node, TEST] = LEAF
-    pool.head[node] = head
-
-
-@inner_kernel
-def _adopt(tree: _Tree, node: int, child: int) -> None:
-    """Put the child's test and children in the place of the node's own."""
-    tree.links[node] = tree.links[child]
-    tree.splits[node, SPLIT] = tree.splits[child, SPLIT]

@@ -1,7 +1,6 @@
 """Tests on the levels of a nominal column: multiway, one level against the rest, and subsets.
 
-In a sorted column the rows of a level are consecutive, so grouping costs one sweep of the rows at
-hand, whatever the number of levels in the whole table.
+All work on the groups of :mod:`~learners.trees.splitters.groups`, one a level that occurs.
 
 Subsets: for two classes and for regression the levels are sorted by share or mean, and one of the
 cuts of that order is best among all subsets (Fisher 1958; Breiman et al. 1984, theorem 4.5). For
@@ -18,88 +17,12 @@ import numpy as np
 
 from learners._accel import lean_inner_kernel
 from learners.trees.criteria import VARIANCE, impurity_sum, total_weight
-from learners.trees.problem import (
-    CENTRED,
-    DIRECTION,
-    LEFT,
-    MASS,
-    MULTIWAY,
-    ONE_VS_REST,
-    RIGHT,
-    TIE,
-    WEIGHT,
-    Problem,
-    Rules,
-    Work,
-)
-from learners.types import FloatArray, IntArray
+from learners.trees.problem import DIRECTION, LEFT, RIGHT, TIE, Problem, Rules, Work
+from learners.trees.splitters.ordered import best_cut
+from learners.types import FloatArray
 
 _POWER_STEPS = 64
-
-
-@lean_inner_kernel
-def group_levels(problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, column: int) -> int:
-    """Fill ``code``, ``start`` and ``mass`` of ``groups``, and ``group_stats``; returns the number of groups."""
-    if rules.unit and rules.criterion != VARIANCE and rules.n_stats == 2:
-        return count_two_classes(problem, work, keys, lo, hi, column)
-    layout = problem.layout
-    mask = (np.int64(1) << layout.label_bits) - 1
-    id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
-    regression = rules.criterion == VARIANCE
-    group = -1
-    last_rank = np.int64(-1)
-    for i in range(lo, hi):
-        key = keys[i]
-        one = (key >> layout.label_bits) & id_mask
-        rank = key >> layout.rank_shift
-        if rank != last_rank:
-            last_rank = rank
-            group += 1
-            work.groups[group].start = i
-            work.groups[group].code = np.int32(problem.cells[column, problem.row[one]])
-            work.groups[group].mass = 0.0
-            for k in range(rules.n_stats):
-                work.group_stats[group, k] = 0.0
-        weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
-        if not rules.unit:
-            work.groups[group].mass += problem.numbers[MASS, one]
-        if regression:
-            value = problem.numbers[CENTRED, one]
-            work.group_stats[group, 0] += weight
-            work.group_stats[group, 1] += weight * value
-            work.group_stats[group, 2] += weight * value * value
-        else:
-            work.group_stats[group, key & mask] += weight
-    work.groups[group + 1].start = hi
-    if rules.unit:
-        for g in range(group + 1):
-            work.groups[g].mass = float(work.groups[g + 1].start - work.groups[g].start)
-    return group + 1
-
-
-@lean_inner_kernel
-def count_two_classes(problem: Problem, work: Work, keys: IntArray, lo: int, hi: int, column: int) -> int:
-    """:func:`group_levels` for two classes and weights of 1: counts kept in registers."""
-    layout = problem.layout
-    id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
-    group = 0
-    i = lo
-    while i < hi:
-        first = i
-        rank = keys[i] >> layout.rank_shift
-        positives = np.int64(0)
-        while i < hi and (keys[i] >> layout.rank_shift) == rank:
-            positives += keys[i] & 1
-            i += 1
-        row = problem.row[(keys[first] >> layout.label_bits) & id_mask]
-        work.groups[group].start = first
-        work.groups[group].code = np.int32(problem.cells[column, row])
-        work.groups[group].mass = float(i - first)
-        work.group_stats[group, 0] = float(i - first - positives)
-        work.group_stats[group, 1] = float(positives)
-        group += 1
-    work.groups[group].start = hi
-    return group
+_BLOCK = 16
 
 
 @lean_inner_kernel
@@ -191,8 +114,17 @@ def principal_direction(rules: Rules, work: Work, groups: int, stats: FloatArray
 
 @lean_inner_kernel
 def sort_groups(work: Work, groups: int) -> None:
-    """Bring ``order`` into ascending order of ``value``: a stable merge sort from pairs upwards."""
-    width = 1
+    """Bring ``order`` into ascending order of ``value``: a stable sort, insertion in blocks and then merging."""
+    for first in range(0, groups, _BLOCK):
+        for i in range(first + 1, min(first + _BLOCK, groups)):
+            own = work.groups[i].order
+            value = work.groups[own].value
+            j = i
+            while j > first and work.groups[work.groups[j - 1].order].value > value:
+                work.groups[j].order = work.groups[j - 1].order
+                j -= 1
+            work.groups[j].order = own
+    width = _BLOCK
     while width < groups:
         for low in range(0, groups, 2 * width):
             middle = min(low + width, groups)
@@ -202,8 +134,8 @@ def sort_groups(work: Work, groups: int) -> None:
             for target in range(low, high):
                 take_one = one < middle
                 if take_one and other < high:
-                    first = work.groups[work.groups[one].order].value
-                    take_one = first <= work.groups[work.groups[other].order].value
+                    first_value = work.groups[work.groups[one].order].value
+                    take_one = first_value <= work.groups[work.groups[other].order].value
                 work.groups[target].spare = work.groups[one].order if take_one else work.groups[other].order
                 one += 1 if take_one else 0
                 other += 0 if take_one else 1
@@ -234,50 +166,47 @@ def order_groups(rules: Rules, work: Work, groups: int, stats: FloatArray) -> No
 
 @lean_inner_kernel
 def best_subset(
-    rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
+    problem: Problem, rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
 ) -> tuple[int, float]:
     """The best cut of the ordered groups: (position in ``order``, gain sum)."""
     order_groups(rules, work, groups, stats)
-    left = work.sums[LEFT]
-    right = work.sums[RIGHT]
-    before = impurity_sum(stats, rules.criterion)
-    best = -1.0
-    place = -1
-    left_mass = 0.0
-    for k in range(stats.shape[0]):
-        left[k] = 0.0
-    for position in range(groups - 1):
-        g = work.groups[position].order
-        left_mass += work.groups[g].mass
+    place, gain = best_cut(problem, rules, work, groups, stats, mass, least)
+    if place >= 0 and rules.binary:
+        left = work.sums[LEFT]
+        right = work.sums[RIGHT]
         for k in range(stats.shape[0]):
-            left[k] += work.group_stats[g, k]
-            right[k] = stats[k] - left[k]
-            if rules.criterion != VARIANCE or k != 1:
-                right[k] = max(right[k], 0.0)
-        if left_mass < least or mass - left_mass < least:
-            continue
+            left[k] = 0.0
+            for position in range(place + 1):
+                left[k] += work.group_stats[work.groups[position].order, k]
+            right[k] = max(stats[k] - left[k], 0.0)
         after = impurity_sum(left, rules.criterion) + impurity_sum(right, rules.criterion)
-        gain = max(before - after, 0.0)
-        if place < 0 or gain > best + TIE * before:
-            place = position
-            best = gain
-    return place, best
+        gain = max(impurity_sum(stats, rules.criterion) - after, 0.0)
+    return place, gain
 
 
 @lean_inner_kernel
-def assign_groups(rules: Rules, work: Work, groups: int, place: int) -> int:
-    """Fill ``branch`` for the chosen test; returns the number of branches.
+def assign_one(work: Work, groups: int, place: int | np.int64) -> int:
+    """Fill ``branch``: the group at ``place`` against the rest; returns the number of branches."""
+    for g in range(groups):
+        work.groups[g].branch = 0 if g == place else 1
+    return 2
 
-    Of a subset split, branch 0 is the one that holds the lowest code, however the classes are named.
-    """
-    if rules.nominal == ONE_VS_REST:
-        for g in range(groups):
-            work.groups[g].branch = 0 if g == place else 1
-        return 2
+
+@lean_inner_kernel
+def assign_each(work: Work, groups: int) -> int:
+    """Fill ``branch``: one for each group; returns the number of branches."""
     for g in range(groups):
         work.groups[g].branch = g
-    if rules.nominal == MULTIWAY:
-        return groups
+    return groups
+
+
+@lean_inner_kernel
+def assign_subset(rules: Rules, work: Work, groups: int, place: int | np.int64, stats: FloatArray) -> int:
+    """Fill ``branch`` by the cut of the ordered groups; returns the number of branches.
+
+    Branch 0 is the one that holds the lowest code, however the classes are named.
+    """
+    order_groups(rules, work, groups, stats)
     for position in range(groups):
         work.groups[work.groups[position].order].branch = 0 if position <= place else 1
     if work.groups[0].branch == 1:

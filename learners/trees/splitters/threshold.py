@@ -1,4 +1,4 @@
-"""Tests ``x <= t`` on a sorted column: one sweep from left to right, best position kept.
+"""Tests ``x <= t`` on a column of sorted keys: one sweep from left to right, best position kept.
 
 Every scan looks at positions i of a sorted segment ``lo .. hi`` and asks what is gained if
 ``lo .. i`` go left. With w and S the weight and sum of t on the left, W and T those of all, what
@@ -26,6 +26,28 @@ from learners.trees.criteria import GINI, VARIANCE, impurity_sum
 from learners.trees.presort import KeyLayout
 from learners.trees.problem import CENTRED, KNOWN, LEFT, MASS, RIGHT, TIE, WEIGHT, Problem, Rules, Work
 from learners.types import IntArray
+
+
+@lean_inner_kernel
+def best_threshold(
+    problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, mass: float, least: float
+) -> tuple[int, float]:
+    """The best position by the scan that suits. The rows' sums are in ``work.sums[KNOWN]``."""
+    rows = math.ceil(least)
+    if rules.unit and rules.binary:
+        return scan_binary_counts(keys, lo, hi, problem.layout, np.int64(work.sums[KNOWN, 1]), rows)
+    if rules.binary or rules.criterion == VARIANCE:
+        return scan_moments(problem, rules, work, keys, lo, hi, mass, least)
+    if rules.unit:
+        return scan_class_counts(problem, rules, work, keys, lo, hi, rows)
+    return scan_class_weights(problem, rules, work, keys, lo, hi, mass, least)
+
+
+@lean_inner_kernel
+def between(square: float, product: float, scale: float, tie: float) -> tuple[float, float]:
+    """Gain sum of a position, and what ``square / product`` must exceed at a better one."""
+    gain = square / (product * scale)
+    return gain, (gain + tie) * scale
 
 
 @lean_inner_kernel
@@ -82,8 +104,7 @@ def scan_binary_counts(
             and (least > 1 or class_changes(keys, i, lo, hi, layout))
         ):
             place = i
-            best = square / (product * scale)
-            limit = (best + tie) * scale
+            best, limit = between(square, product, scale, tie)
     return place, best
 
 
@@ -127,8 +148,7 @@ def scan_moments(
             and mass - left_mass >= least
         ):
             place = i
-            best = square / (product * scale)
-            limit = (best + tie) * scale
+            best, limit = between(square, product, scale, tie)
     return place, best
 
 

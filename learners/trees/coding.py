@@ -1,0 +1,105 @@
+"""Codes for columns with few distinct values: nominal, boolean, ordinal and many numeric ones.
+
+A code is the rank of a cell among the column's distinct known values; a missing cell has the code
+after the last. It is kept beside the class, as ``code << label_bits | label``, so that counting the
+rows of a node by code and class takes one look-up a row. Codes are by table row: unlike keys they
+need no sorting, and do not move when a node is split.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from learners._accel import lean_kernel
+from learners.errors import DataError
+from learners.types import FloatArray, Int32Array
+
+#: A numeric column has codes if it has at most so many distinct values, and so many rows to each.
+MOST_VALUES = 256
+FEWEST_ROWS_A_VALUE = 4
+_PLACES_A_VALUE = 4
+
+
+def most_values(n_rows: int, n_levels: int) -> int:
+    """Up to how many distinct values a column with so many levels (0: numeric) is coded."""
+    return n_levels if n_levels else min(MOST_VALUES, n_rows // FEWEST_ROWS_A_VALUE)
+
+
+def code_column(
+    cells: FloatArray, most: int, is_level: bool, label_bits: int, labels: Int32Array, out: Int32Array
+) -> FloatArray | None:
+    """Fill ``out``, shape (n,), with the codes and labels of one column.
+
+    Args:
+        cells: the column's values, shape (n,), -0.0 already made 0.0.
+        most: greatest number of distinct values.
+        is_level: whether a negative cell is the code of an unseen level, and counts as missing.
+        label_bits: how many bits the label takes.
+        labels: shape (n,).
+
+    Returns:
+        The distinct known values in ascending order; None if there are more than ``most``.
+
+    Raises:
+        DataError: too many levels times classes.
+    """
+    values = np.empty(most)
+    places = 1 << (_PLACES_A_VALUE * most).bit_length()
+    count = first_seen(cells, cells.view(np.uint64), np.zeros(places, np.int32), values, out, is_level)
+    if count < 0:
+        return None
+    if (count + 1) << label_bits > np.iinfo(np.int32).max:
+        raise DataError(f"{count} levels with {1 << label_bits} classes are more than one tree can count")
+    order = np.argsort(values[:count])
+    code = np.full(most + 1, count, np.int32)
+    code[order] = np.arange(count, dtype=np.int32)
+    np.take(code << label_bits, out, out=out, mode="clip")
+    out |= labels
+    return values[order]
+
+
+@lean_kernel
+def first_seen(
+    cells: FloatArray,
+    bits: NDArray[np.uint64],
+    table: Int32Array,
+    values: FloatArray,
+    out: Int32Array,
+    is_level: bool,
+) -> int:
+    """Number the distinct known values in the order of their first rows, by open addressing.
+
+    Args:
+        cells, bits: the column's values and the same memory as integers, shape (n,).
+        table: zeros, a power of two of them, more than there are distinct values.
+        values: room for the distinct values.
+        out: gets each row's number, shape (n,); of a missing cell the number of places in ``values``.
+        is_level: whether a negative cell counts as missing.
+
+    Returns:
+        The number of distinct values, or -1 if there is no room for all.
+    """
+    most = values.shape[0]
+    mask = np.uint64(table.shape[0] - 1)
+    count = 0
+    for i in range(cells.shape[0]):
+        cell = cells[i]
+        if math.isnan(cell) or (is_level and cell < 0.0):
+            out[i] = most
+            continue
+        word = bits[i]
+        word ^= word >> np.uint64(32)
+        place = np.int64((word ^ (word >> np.uint64(20)) ^ (word >> np.uint64(13))) & mask)
+        while table[place] > 0 and values[table[place] - 1] != cell:
+            place = (place + 1) & np.int64(mask)
+        if table[place] == 0:
+            if count == most:
+                return -1
+            values[count] = cell
+            count += 1
+            table[place] = count
+        out[i] = table[place] - 1
+    return count

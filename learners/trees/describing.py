@@ -1,0 +1,81 @@
+"""What a node is: weight, mass, class shares or mean, impurity; and whether it may be split."""
+
+from __future__ import annotations
+
+import math
+
+from learners._accel import lean_inner_kernel
+from learners.trees.criteria import VARIANCE, impurity_sum
+from learners.trees.problem import CENTRED, MASS, WEIGHT, Grown, Problem, Rules
+
+
+@lean_inner_kernel
+def open_node(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
+    """Describe a node; returns whether a test may be looked for."""
+    pure = describe(problem, rules, grown, node)
+    if pure or grown.nodes[node].mass < rules.min_split or grown.nodes[node].mass < 2.0 * rules.min_leaf:
+        return False
+    return rules.max_depth < 0 or grown.nodes[node].depth < rules.max_depth
+
+
+@lean_inner_kernel
+def describe(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
+    """Fill a node's weight, mass, value and impurity; returns whether it is pure.
+
+    For regression, also centre the targets of its rows on its mean.
+    """
+    start = grown.nodes[node].start
+    end = start + grown.nodes[node].count
+    weight = 0.0
+    mass = 0.0
+    value = grown.value[node]
+    for k in range(rules.n_values):
+        value[k] = 0.0
+    if rules.criterion == VARIANCE:
+        return describe_numbers(problem, rules, grown, node)
+    for one in range(start, end):
+        own = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
+        value[int(problem.answer[problem.row[one]])] += own
+        weight += own
+        mass += 1.0 if rules.unit else problem.numbers[MASS, one]
+    grown.nodes[node].weight = weight
+    grown.nodes[node].mass = mass
+    grown.nodes[node].impurity = impurity_sum(value, rules.criterion) / weight
+    classes = 0
+    for k in range(rules.n_values):
+        if value[k] > 0.0:
+            classes += 1
+    return classes < 2
+
+
+@lean_inner_kernel
+def describe_numbers(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
+    """The part of :func:`describe` for regression: mean and variance in two passes."""
+    start = grown.nodes[node].start
+    end = start + grown.nodes[node].count
+    weight = 0.0
+    mass = 0.0
+    total = 0.0
+    least = math.inf
+    most = -math.inf
+    for one in range(start, end):
+        own = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
+        answer = problem.answer[problem.row[one]]
+        weight += own
+        mass += 1.0 if rules.unit else problem.numbers[MASS, one]
+        total += own * answer
+        least = min(least, answer)
+        most = max(most, answer)
+    mean = min(max(total / weight, least), most)
+    squares = 0.0
+    for one in range(start, end):
+        own = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
+        gap = problem.answer[problem.row[one]] - mean
+        problem.numbers[CENTRED, one] = gap
+        squares += own * gap * gap
+    grown.nodes[node].weight = weight
+    grown.nodes[node].mass = mass
+    grown.value[node, 0] = mean
+    grown.value[node, 1] = squares / weight
+    grown.nodes[node].impurity = squares / weight
+    return least == most

@@ -1,0 +1,187 @@
+"""Splitting a node: its test is recorded, its children are made and their rows numbered."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from learners._accel import lean_inner_kernel
+from learners.trees.describing import open_node
+from learners.trees.missing import branch_shares, known_end
+from learners.trees.nodes import LEAF, LEVELS, THRESHOLD
+from learners.trees.partition import number_children
+from learners.trees.problem import (
+    KNOWN,
+    N_LEVELS,
+    N_NODES,
+    N_STACK,
+    NEED_LEVELS,
+    NEED_NODES,
+    NEED_ROOM,
+    NEED_STACK,
+    ONE_VS_REST,
+    TIE,
+    TOP,
+    Grown,
+    Problem,
+    Rules,
+    Work,
+)
+from learners.trees.searching import stats_of_groups, stats_of_node
+from learners.trees.splitters.groups import fill_groups
+from learners.trees.splitters.kinds import assign_groups, is_multiway, kind_of, other_branch
+from learners.trees.splitters.midpoint import midpoint
+from learners.types import IntArray
+
+
+@lean_inner_kernel
+def prepare_split(
+    problem: Problem, rules: Rules, work: Work, grown: Grown, counters: IntArray, node: int, column: int
+) -> tuple[int, int]:
+    """Record the test, add the children and renumber their rows; the keys are still to be moved.
+
+    Returns the number of branches with rows and of rows whose value is missing; branches -1 if more
+    space is needed (nothing is changed then).
+    """
+    start = grown.nodes[node].start
+    count = grown.nodes[node].count
+    branches, groups = mark_branches(problem, rules, work, grown, node, column)
+    missing = branch_shares(problem, rules, work, start, start + count, branches)
+    total = np.int64(0)
+    for b in range(branches):
+        total += work.branches[b].count
+    place = start if total <= count or start + count == counters[TOP] else counters[TOP]
+    spare = is_multiway(kind_of(problem, rules, column)) and groups < problem.columns[column].n_levels
+    if not has_room(problem, grown, counters, branches + 1, groups, place, total):
+        return -1, 0
+    record_test(problem, rules, work, grown, counters, node, column, groups)
+    number_children(problem, rules, work, start, start + count, place, branches, missing)
+    add_children(rules, work, grown, counters, node, branches, spare)
+    counters[TOP] = max(counters[TOP], place + total)
+    first = grown.nodes[node].first_child
+    for b in range(branches):
+        alive = work.branches[b].count > 0 and open_node(problem, rules, grown, first + b)
+        work.branches[b].alive = alive
+        grown.nodes[first + b].alive = alive
+    return branches, missing
+
+
+@lean_inner_kernel
+def mark_branches(problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, column: int) -> tuple[int, int]:
+    """Fill ``branch`` for every id of the node (-1: missing) by the chosen test.
+
+    Returns the number of branches and of groups (0 for a column with keys).
+    """
+    start = grown.nodes[node].start
+    end = start + grown.nodes[node].count
+    place = work.columns[column].place
+    layout = problem.layout
+    if not problem.columns[column].is_coded:
+        keys = problem.keys[column]
+        id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
+        stop = known_end(keys, start, end, layout)
+        for i in range(stop, end):
+            work.branch[(keys[i] >> layout.label_bits) & id_mask] = -1
+        for i in range(start, stop):
+            work.branch[(keys[i] >> layout.label_bits) & id_mask] = 0 if i <= place else 1
+        return 2, 0
+    groups, complete = fill_groups(problem, rules, work, start, end, column)
+    if complete:
+        stats_of_node(rules, work, grown, node)
+    else:
+        stats_of_groups(work, groups)
+    branches = assign_groups(rules, work, kind_of(problem, rules, column), groups, place, work.sums[KNOWN])
+    work.code_branch[problem.columns[column].n_codes] = -1
+    for g in range(groups):
+        work.code_branch[work.groups[g].code] = work.groups[g].branch
+    codes = problem.codes[column]
+    for one in range(start, end):
+        work.branch[one] = work.code_branch[codes[problem.row[one]] >> layout.label_bits]
+    return branches, groups
+
+
+@lean_inner_kernel
+def has_room(
+    problem: Problem, grown: Grown, counters: IntArray, nodes: int, levels: int, place: int, total: int | np.int64
+) -> bool:
+    """Whether a split fits; if not, the counters tell what is needed."""
+    counters[NEED_NODES] = counters[N_NODES] + nodes
+    counters[NEED_LEVELS] = counters[N_LEVELS] + levels
+    counters[NEED_STACK] = counters[N_STACK] + nodes
+    counters[NEED_ROOM] = place + total
+    return bool(
+        counters[NEED_NODES] <= grown.nodes.shape[0]
+        and counters[NEED_LEVELS] <= grown.levels.shape[0]
+        and counters[NEED_STACK] <= grown.stack.shape[0]
+        and counters[NEED_ROOM] <= problem.row.shape[0]
+    )
+
+
+@lean_inner_kernel
+def record_test(
+    problem: Problem, rules: Rules, work: Work, grown: Grown, counters: IntArray, node: int, column: int, groups: int
+) -> None:
+    """Write the chosen test into the node."""
+    grown.nodes[node].feature = column
+    grown.nodes[node].gain = max(work.columns[column].gain, 0.0)
+    if problem.columns[column].n_levels == 0:
+        grown.nodes[node].test = THRESHOLD
+        grown.nodes[node].threshold = threshold_at(problem, work, column)
+        return
+    grown.nodes[node].test = LEVELS
+    position = counters[N_LEVELS]
+    grown.nodes[node].level_start = position
+    first_value = problem.columns[column].first_value
+    for g in range(groups):
+        if rules.nominal == ONE_VS_REST and work.groups[g].branch != 0:
+            continue
+        grown.levels[position].code = np.int32(problem.values[first_value + work.groups[g].code])
+        grown.levels[position].branch = work.groups[g].branch
+        position += 1
+    grown.nodes[node].level_count = position - counters[N_LEVELS]
+    counters[N_LEVELS] = position
+
+
+@lean_inner_kernel
+def threshold_at(problem: Problem, work: Work, column: int) -> float:
+    """The threshold between the two values at the column's place."""
+    place = work.columns[column].place
+    if problem.columns[column].is_coded:
+        first = problem.columns[column].first_value
+        lower = problem.values[first + work.groups[place].code]
+        return midpoint(lower, problem.values[first + work.groups[place + 1].code])
+    keys = problem.keys[column]
+    layout = problem.layout
+    id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
+    lower = problem.cells[column, problem.row[(keys[place] >> layout.label_bits) & id_mask]]
+    upper = problem.cells[column, problem.row[(keys[place + 1] >> layout.label_bits) & id_mask]]
+    return midpoint(lower, upper)
+
+
+@lean_inner_kernel
+def add_children(
+    rules: Rules, work: Work, grown: Grown, counters: IntArray, node: int, branches: int, spare: bool
+) -> None:
+    """Append the children; ``spare`` adds the weightless one for levels that did not occur."""
+    first = counters[N_NODES]
+    children = branches + (1 if spare else 0)
+    grown.nodes[node].first_child = first
+    grown.nodes[node].n_children = children
+    heaviest = 0
+    for b in range(children):
+        child = first + b
+        grown.nodes[child].test = LEAF
+        grown.nodes[child].parent = node
+        grown.nodes[child].depth = grown.nodes[node].depth + 1
+        grown.nodes[child].fraction = work.branches[b].share if b < branches else 0.0
+        grown.nodes[child].start = work.branches[b].first if b < branches else 0
+        grown.nodes[child].count = work.branches[b].count if b < branches else 0
+        if b < branches and work.branches[b].share > work.branches[heaviest].share * (1.0 + TIE):
+            heaviest = b
+    if spare:
+        for k in range(rules.n_values):
+            grown.value[first + branches, k] = grown.value[node, k]
+        grown.nodes[first + branches].impurity = grown.nodes[node].impurity
+        grown.nodes[node].other_branch = branches
+    elif grown.nodes[node].test == LEVELS:
+        grown.nodes[node].other_branch = other_branch(rules.nominal, heaviest)
+    counters[N_NODES] += children

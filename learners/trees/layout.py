@@ -1,0 +1,104 @@
+"""Laying out a table's columns for growing: each gets codes or sorted keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from learners.table import Column, Kind
+from learners.trees.coding import code_column, most_values
+from learners.trees.presort import KeyLayout, SortRoom, sort_column
+from learners.trees.problem import COLUMN_INFO, Records, records
+from learners.types import FloatArray, Int32Array, IntArray
+
+#: C4.5 leaves nominal columns with at least this share of levels to rows out of its average gain.
+_MANY_LEVELS = 0.3
+
+
+@dataclass(frozen=True)
+class LaidColumns:
+    """The columns' part of a :class:`~learners.trees.problem.Problem`; see there."""
+
+    keys: IntArray
+    codes: Int32Array
+    values: FloatArray
+    columns: Records
+
+
+def lay_columns(
+    cells: FloatArray,
+    kinds: Sequence[Column],
+    rows: Int32Array,
+    labels: Int32Array,
+    layout: KeyLayout,
+    capacity: int,
+    threads: int,
+) -> LaidColumns:
+    """Code the columns that have few values, sort the others.
+
+    Args:
+        cells: shape (d, n).
+        kinds: d columns.
+        rows: those that are learned from.
+        labels: their class codes.
+        layout: of keys and of labels.
+        capacity: room for keys in each column.
+        threads: how many share the work.
+    """
+    columns = records(len(kinds), COLUMN_INFO)
+    columns.n_levels = [len(one.levels) if one.kind in (Kind.NOMINAL, Kind.BOOLEAN) else 0 for one in kinds]
+    columns.many_valued = columns.n_levels >= _MANY_LEVELS * len(rows)
+    codes = np.empty(cells.shape, np.int32)
+    keys = np.empty((len(kinds), capacity), np.int64)
+
+    def lay_some(first: int) -> list[FloatArray]:
+        room = _Room(cells, rows)
+        values = []
+        for column in range(first, len(kinds), threads):
+            is_level = not kinds[column].is_numeric
+            most = most_values(len(rows), int(columns.n_levels[column]))
+            found = code_column(room.load(column), most, is_level, layout.label_bits, labels, room.codes)
+            if found is None:
+                sort_column(room.load(column), room.sorting, labels, layout, keys[column], is_level)
+            else:
+                codes[column, slice(None) if room.holds_all else rows] = room.codes
+            values.append(np.empty(0) if found is None else found)
+            columns.is_coded[column] = found is not None
+        return values
+
+    shares = run_threads(lay_some, threads)
+    values = [shares[column % threads][column // threads] for column in range(len(kinds))]
+    columns.n_codes = [len(own) for own in values]
+    columns.first_value = np.cumsum(columns.n_codes) - columns.n_codes
+    return LaidColumns(keys, codes, np.concatenate(values) if values else np.empty(0), columns)
+
+
+class _Room:
+    """The memory in which a thread lays out one column after the other."""
+
+    def __init__(self, cells: FloatArray, rows: Int32Array) -> None:
+        n = len(rows)
+        self.holds_all = n == cells.shape[1]
+        self._cells = cells
+        self._rows = rows
+        self._numbers = np.empty(n)
+        self.codes = np.empty(n, np.int32)
+        bits = self._numbers.view(np.uint64)
+        self.sorting = SortRoom(bits, self.codes, np.empty(n, np.uint64), np.empty(n, np.int32))
+
+    def load(self, column: int) -> FloatArray:
+        """A copy of the rows' cells, -0.0 made 0.0."""
+        cells = self._cells[column] if self.holds_all else self._cells[column, self._rows]
+        np.add(cells, 0.0, out=self._numbers)
+        return self._numbers
+
+
+def run_threads(task: Callable[[int], list[FloatArray]], threads: int) -> list[list[FloatArray]]:
+    """Run ``task(0) .. task(threads - 1)``, in this thread if there is but one."""
+    if threads == 1:
+        return [task(0)]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(task, range(threads)))

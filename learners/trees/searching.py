@@ -1,0 +1,173 @@
+"""Finding the best test of each column in a node."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from learners._accel import lean_inner_kernel
+from learners.trees.criteria import VARIANCE, total_weight, weighted_log
+from learners.trees.missing import known_end, known_stats
+from learners.trees.problem import KNOWN, ORDERED, TIE, WEIGHT, Grown, Problem, Rules, Work
+from learners.trees.splitters.groups import fill_groups
+from learners.trees.splitters.kinds import assign_groups, best_test, is_multiway, kind_of
+from learners.trees.splitters.ordered import count_cuts
+from learners.trees.splitters.threshold import best_threshold, count_thresholds
+from learners.types import BoolArray
+
+_MOST_MINIMUM = 25.0
+#: Instead of a place: no test is good enough; the column has one value only.
+_NONE, _CONSTANT = -1, -2
+
+
+@lean_inner_kernel
+def evaluate_columns(
+    problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, active: BoolArray, first: int, last: int
+) -> None:
+    """Find the best test on each active column from ``first`` to ``last``: ``gain``, ``score``, ``place``.
+
+    Columns without any test in this node are made inactive: no descendant can have one either. A test
+    that gains all there is ends the search: no later column can be better, and an equal one would not win.
+    """
+    enough = math.inf if rules.by_ratio else grown.nodes[node].impurity * (1.0 - TIE)
+    for column in range(first, last):
+        work.columns[column].place = _NONE
+        if not active[column] or enough < 0.0:
+            continue
+        if problem.columns[column].is_coded:
+            place, gain, ratio = evaluate_codes(problem, rules, work, grown, node, column)
+        else:
+            place, gain, ratio = evaluate_keys(problem, rules, work, grown, node, column)
+        if place == _CONSTANT:
+            active[column] = False
+        if place < 0 or gain < rules.min_gain:
+            continue
+        work.columns[column].place = place
+        work.columns[column].gain = gain
+        work.columns[column].score = ratio if rules.by_ratio else gain
+        if gain >= enough:
+            enough = -1.0
+
+
+@lean_inner_kernel
+def evaluate_keys(
+    problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, column: int
+) -> tuple[int, float, float]:
+    """The best threshold of a column with keys: (place or below 0, gain, gain ratio)."""
+    start = grown.nodes[node].start
+    end = start + grown.nodes[node].count
+    weight = grown.nodes[node].weight
+    keys = problem.keys[column]
+    layout = problem.layout
+    stop = known_end(keys, start, end, layout)
+    if stop - start < 2 or (keys[start] >> layout.rank_shift) == (keys[stop - 1] >> layout.rank_shift):
+        return _CONSTANT, 0.0, 0.0
+    stats = work.sums[KNOWN]
+    if stop == end:
+        mass = stats_of_node(rules, work, grown, node)
+    else:
+        mass = known_stats(problem, rules, keys, start, stop, stats)
+    least = threshold_least(rules, mass)
+    place, gain_sum = best_threshold(problem, rules, work, keys, start, stop, mass, least)
+    if place < 0:
+        return _NONE, 0.0, 0.0
+    gain = gain_sum / weight
+    if rules.penalty:
+        gain -= math.log2(count_thresholds(problem, rules, keys, start, stop, mass, least)) / weight
+        if gain <= 0.0:
+            return _NONE, 0.0, 0.0
+    if not rules.by_ratio:
+        return place, gain, 0.0
+    id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
+    left = 0.0
+    for i in range(start, place + 1):
+        left += 1.0 if rules.unit else problem.numbers[WEIGHT, (keys[i] >> layout.label_bits) & id_mask]
+    known = total_weight(stats, rules.criterion)
+    parts = weighted_log(left) + weighted_log(known - left) + weighted_log(weight - known)
+    return place, gain, ratio_of(gain, weight, parts)
+
+
+@lean_inner_kernel
+def evaluate_codes(
+    problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, column: int
+) -> tuple[int, float, float]:
+    """The best test of a column with codes: (place or below 0, gain, gain ratio)."""
+    start = grown.nodes[node].start
+    weight = grown.nodes[node].weight
+    groups, complete = fill_groups(problem, rules, work, start, start + grown.nodes[node].count, column)
+    if groups < 2:
+        return _CONSTANT, 0.0, 0.0
+    stats = work.sums[KNOWN]
+    mass = stats_of_node(rules, work, grown, node) if complete else stats_of_groups(work, groups)
+    kind = kind_of(problem, rules, column)
+    least = threshold_least(rules, mass) if kind == ORDERED else rules.min_leaf
+    place, gain_sum = best_test(problem, rules, work, kind, groups, stats, mass, least)
+    if place < 0:
+        return _NONE, 0.0, 0.0
+    gain = gain_sum / weight
+    if rules.penalty and kind == ORDERED:
+        gain -= math.log2(count_cuts(work, groups, mass, least)) / weight
+        if gain <= 0.0:
+            return _NONE, 0.0, 0.0
+    if not rules.by_ratio:
+        return place, gain, 0.0
+    assign_groups(rules, work, kind, groups, place, stats)
+    known = total_weight(stats, rules.criterion)
+    parts = weighted_log(weight - known)
+    first = 0.0
+    for g in range(groups):
+        group_weight = total_weight(work.group_stats[g], rules.criterion)
+        if is_multiway(kind):
+            parts += weighted_log(group_weight)
+        elif work.groups[g].branch == 0:
+            first += group_weight
+    if not is_multiway(kind):
+        parts += weighted_log(first) + weighted_log(known - first)
+    return place, gain, ratio_of(gain, weight, parts)
+
+
+@lean_inner_kernel
+def stats_of_node(rules: Rules, work: Work, grown: Grown, node: int) -> float:
+    """Sum up all rows of a node into ``sums[KNOWN]``; returns their mass."""
+    stats = work.sums[KNOWN]
+    if rules.criterion == VARIANCE:
+        stats[0] = grown.nodes[node].weight
+        stats[1] = 0.0
+        stats[2] = grown.nodes[node].impurity * grown.nodes[node].weight
+    else:
+        for k in range(rules.n_values):
+            stats[k] = grown.value[node, k]
+    return float(grown.nodes[node].mass)
+
+
+@lean_inner_kernel
+def stats_of_groups(work: Work, groups: int) -> float:
+    """Sum up the rows of all groups into ``sums[KNOWN]``; returns their mass."""
+    stats = work.sums[KNOWN]
+    mass = 0.0
+    for k in range(stats.shape[0]):
+        stats[k] = 0.0
+    for g in range(groups):
+        mass += work.groups[g].mass
+        for k in range(stats.shape[0]):
+            stats[k] += work.group_stats[g, k]
+    return mass
+
+
+@lean_inner_kernel
+def threshold_least(rules: Rules, known_mass: float) -> float:
+    """Least mass on each side of a threshold; C4.5 asks a tenth of the mean class size, 25 at most."""
+    if not rules.quinlan_minimum:
+        return rules.min_leaf
+    tenth = 0.1 * known_mass / rules.n_values
+    return max(min(tenth, _MOST_MINIMUM), rules.min_leaf)
+
+
+@lean_inner_kernel
+def ratio_of(gain: float, weight: float, parts: float) -> float:
+    """Gain ratio; ``parts`` is the sum of w log2 w over branches and missing. 0 where it is undefined."""
+    information = (weighted_log(weight) - parts) / weight
+    if information <= 0.0:
+        return 0.0
+    return gain / information

@@ -1,0 +1,146 @@
+"""Tests ``x <= t`` on the groups of a column with codes; the formulas are those of thresholds on keys.
+
+All return (position, gain sum): the groups up to ``position`` go left; -1 where there is no test.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from learners._accel import lean_inner_kernel
+from learners.trees.criteria import GINI, VARIANCE, impurity_sum
+from learners.trees.problem import LEFT, RIGHT, TIE, Problem, Rules, Work
+from learners.trees.splitters.threshold import between
+from learners.types import FloatArray
+
+
+@lean_inner_kernel
+def natural_order(work: Work, groups: int) -> None:
+    """Fill ``order`` with the groups as they are."""
+    for g in range(groups):
+        work.groups[g].order = g
+
+
+@lean_inner_kernel
+def best_cut(
+    problem: Problem, rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
+) -> tuple[int, float]:
+    """The best cut between two groups that follow each other in ``order``."""
+    if rules.binary or rules.criterion == VARIANCE:
+        return cut_by_moments(rules, work, groups, stats, mass, least)
+    return cut_by_classes(problem, rules, work, groups, stats, mass, least)
+
+
+@lean_inner_kernel
+def is_boundary(rules: Rules, work: Work, position: int) -> bool:
+    """Whether the groups here and next are not purely of one same class; only there can the best cut lie."""
+    one = work.groups[position].order
+    other = work.groups[position + 1].order
+    for k in range(rules.n_stats):
+        if work.group_stats[one, k] == work.groups[one].mass:
+            return bool(work.group_stats[other, k] != work.groups[other].mass)
+    return True
+
+
+@lean_inner_kernel
+def cut_by_moments(
+    rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
+) -> tuple[int, float]:
+    """Variance, or Gini of two classes."""
+    regression = rules.criterion == VARIANCE
+    factor = 1.0 if regression else 2.0
+    total = stats[0] if regression else stats[0] + stats[1]
+    total_sum = stats[1]
+    squares = stats[2] if regression else stats[1]
+    tie = TIE * factor * max(squares - total_sum * total_sum / total, 0.0)
+    scale = total / factor
+    by_boundary = rules.unit and not regression and least <= 1.0
+    best = -1.0
+    place = -1
+    limit = -1.0
+    left = 0.0
+    left_sum = 0.0
+    left_mass = 0.0
+    for position in range(groups - 1):
+        g = work.groups[position].order
+        left += work.group_stats[g, 0] if regression else work.group_stats[g, 0] + work.group_stats[g, 1]
+        left_sum += work.group_stats[g, 1]
+        left_mass += work.groups[g].mass
+        moment = left_sum * total - total_sum * left
+        square = moment * moment
+        product = left * (total - left)
+        if (
+            square > limit * product
+            and product > 0.0
+            and left_mass >= least
+            and mass - left_mass >= least
+            and not (by_boundary and not is_boundary(rules, work, position))
+        ):
+            place = position
+            best, limit = between(square, product, scale, tie)
+    return place, best
+
+
+@lean_inner_kernel
+def cut_by_classes(
+    problem: Problem, rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
+) -> tuple[int, float]:
+    """Entropy or Gini of any number of classes; what counts are worth is looked up in a table."""
+    left = work.sums[LEFT]
+    right = work.sums[RIGHT]
+    for k in range(stats.shape[0]):
+        left[k] = 0.0
+        right[k] = stats[k]
+    before = impurity_sum(stats, rules.criterion)
+    tie = TIE * before
+    by_table = rules.unit and rules.criterion != GINI
+    by_boundary = rules.unit and least <= 1.0
+    best = -1.0
+    place = -1
+    limit = -math.inf
+    left_mass = 0.0
+    for position in range(groups - 1):
+        g = work.groups[position].order
+        left_mass += work.groups[g].mass
+        worth = 0.0
+        for k in range(stats.shape[0]):
+            left[k] += work.group_stats[g, k]
+            right[k] = max(right[k] - work.group_stats[g, k], 0.0)
+            if by_table:
+                worth += problem.logs[int(left[k])] + problem.logs[int(right[k])]
+        if left_mass < least or mass - left_mass < least or (by_boundary and not is_boundary(rules, work, position)):
+            continue
+        if by_table:
+            worth -= problem.logs[int(left_mass)] + problem.logs[int(mass - left_mass)]
+            if not worth > limit:
+                continue
+        after = impurity_sum(left, rules.criterion) + impurity_sum(right, rules.criterion)
+        gain = max(before - after, 0.0)
+        if by_table or place < 0 or gain > best + tie:
+            place = position
+            best = gain
+            limit = worth + tie
+    return place, best
+
+
+@lean_inner_kernel
+def count_cuts(work: Work, groups: int, mass: float, least: float) -> int:
+    """Number of places at which the groups may be cut; Release 8 of C4.5 charges for the choice."""
+    count = 0
+    left = 0.0
+    for position in range(groups - 1):
+        g = work.groups[position].order
+        left += work.groups[g].mass
+        if left >= least and mass - left >= least:
+            count += 1
+    return count
+
+
+@lean_inner_kernel
+def assign_cut(work: Work, groups: int, place: int | np.int64) -> int:
+    """Fill ``branch``: 0 up to the cut, 1 beyond; returns the number of branches."""
+    for g in range(groups):
+        work.groups[g].branch = 0 if g <= place else 1
+    return 2
