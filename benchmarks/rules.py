@@ -41,7 +41,7 @@ C45 = {
 VALIDATED = (
     ("labor", "class", "15.8 (C4.5, Freund and Schapire 1996; from memory)"),
     ("vote", "Class", "5.1 (C4.5 R8, Quinlan 1996; from memory)"),
-    ("breast-w", "Class", "5.28 (C4.5 R8, Quinlan 1996; from memory)"),
+    ("breast-w", "class", "5.28 (C4.5 R8, Quinlan 1996; from memory)"),
     ("credit-a", "class", "14.7 (C4.5 R8, Quinlan 1996; from memory)"),
     ("soybean", "class", "7.7 (C4.5 R8, Quinlan 1996; from memory)"),
     ("iris", "class", "4.80 (C4.5 R8, Quinlan 1996; from memory)"),

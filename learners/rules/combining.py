@@ -69,7 +69,10 @@ def _says_nothing(union: RuleCondition, column: Column) -> bool:
 
 
 def _joined(one: RuleCondition, other: RuleCondition, column: Column) -> RuleCondition | None:
-    """Two intervals that touch as one."""
+    """Two intervals that touch as one; an empty one, which a path may hold, adds nothing."""
+    for empty, whole in ((one, other), (other, one)):
+        if not empty.low < empty.high:
+            return whole
     lower, upper = (one, other) if one.low <= other.low else (other, one)
     if lower.high != upper.low:
         return None
@@ -83,6 +86,8 @@ def _together(one: RuleCondition, other: RuleCondition, column: Column) -> RuleC
     first, second = codes_of(one, column), codes_of(other, column)
     if first & second:
         return None
+    if not first or not second:
+        return one if first else other
     touching = _touching(one, other, column) if one.codes is None and other.codes is None else None
     if touching is not None:
         return touching

@@ -73,6 +73,9 @@ class _Simplification:
         self.ordered = rules.ordered
         self.by_answer = by_answer
         self.rules = list(rules.rules)
+        self.numbers: dict[RuleCondition, int] = {}
+        self.numbered: dict[tuple[RuleCondition, ...], tuple[dict[int, int], frozenset[int]]] = {}
+        self.known: dict[tuple[Any, ...], int] = {}
 
     def run(self) -> list[Rule]:
         self.rules = [self._without_idle(rule) for rule in self.rules if not self._is_idle(rule)]
@@ -103,27 +106,53 @@ class _Simplification:
 
     def _merge_all(self) -> None:
         """Merge what differs in one column only, column by column."""
-        features = {condition.feature for rule in self.rules for condition in rule.conditions}
-        for feature in sorted(features):
-            gone: set[int] = set()
-            for places in self._groups(feature).values():
-                if len(places) > 1:
-                    gone |= self._merge_group(places, feature)
-            self.rules = [rule for place, rule in enumerate(self.rules) if place not in gone]
-
-    def _groups(self, feature: int) -> dict[Any, list[int]]:
-        """Places of the rules that test a column, by all that else must be alike."""
-        groups: dict[Any, list[int]] = defaultdict(list)
-        block = 0
+        testing: dict[int, list[int]] = defaultdict(list)
         for place, rule in enumerate(self.rules):
-            if place and rule.answer != self.rules[place - 1].answer:
-                block += 1
-            rest = frozenset(_identity(one) for one in rule.conditions if one.feature != feature)
-            if len(rest) < len(rule.conditions):
-                alike: tuple[Any, ...] = (block if self.ordered else 0, type(rule.answer), rule.answer)
-                alike = (*alike, rule.deviation, None if self.by_answer else rule.distribution)
-                groups[alike, rest].append(place)
-        return groups
+            for condition in rule.conditions:
+                testing[condition.feature].append(place)
+        blocks = self._blocks()
+        gone: set[int] = set()
+        for feature in sorted(testing):
+            for places in self._groups(feature, [one for one in testing[feature] if one not in gone], blocks):
+                gone |= self._merge_group(places, feature)
+        self.rules = [rule for place, rule in enumerate(self.rules) if place not in gone]
+
+    def _blocks(self) -> list[int]:
+        """Of an ordered set: rules of one answer without another between them have the same number; else all 0."""
+        blocks, block = [], 0
+        for place, rule in enumerate(self.rules):
+            block += self.ordered and place > 0 and rule.answer != self.rules[place - 1].answer
+            blocks.append(block)
+        return blocks
+
+    def _groups(self, feature: int, places: Sequence[int], blocks: Sequence[int]) -> list[list[int]]:
+        """Those of some rules, which test a column, that are alike in all else, at least two together."""
+        groups: dict[Any, list[int]] = defaultdict(list)
+        for place in places:
+            numbers, whole = self._numbered(self.rules[place])
+            own = numbers.get(feature)
+            if own is not None:  # an earlier merge may have dropped the test
+                groups[blocks[place], self._said(self.rules[place]), whole - {own}].append(place)
+        return [group for group in groups.values() if len(group) > 1]
+
+    def _said(self, rule: Rule) -> tuple[Any, ...]:
+        """What rules must have in common to be merged."""
+        return type(rule.answer), rule.answer, rule.deviation, None if self.by_answer else rule.distribution
+
+    def _numbered(self, rule: Rule) -> tuple[dict[int, int], frozenset[int]]:
+        """A rule's conditions as numbers, by column and together."""
+        found = self.numbered.get(rule.conditions)
+        if found is None:
+            numbers = {one.feature: self._number(one) for one in rule.conditions}
+            found = self.numbered[rule.conditions] = numbers, frozenset(numbers.values())
+        return found
+
+    def _number(self, condition: RuleCondition) -> int:
+        """The same number for conditions that say the same."""
+        number = self.numbers.get(condition)
+        if number is None:
+            number = self.numbers[condition] = self.known.setdefault(_identity(condition), len(self.known))
+        return number
 
     def _merge_group(self, places: Sequence[int], feature: int) -> set[int]:
         """Unite rules along a column as far as that goes; the places of those that are gone."""
