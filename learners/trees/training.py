@@ -130,7 +130,8 @@ def judge_of(training: Training) -> Judge:
     """What prices are judged by."""
     utility = np.eye(training.n_classes) if training.utility is None else training.utility
     cells = by_column(training.table.values)
-    return Judge(cells, training.target, training.weights, utility, training.lost)
+    scale = 1.0 if training.n_classes else float(np.ptp(training.target[training.rows])) or 1.0
+    return Judge(cells, training.target, training.weights, utility, training.lost, scale)
 
 
 def portion(progress: Progress, part: int, parts: int) -> Progress:

@@ -79,6 +79,7 @@ class Judge:
         target: class codes or numbers, (n,).
         weights: (n,).
         utility, lost: (K, K) each, see :mod:`learners.decisions`; of no entries for regression.
+        scale: > 0; errors are counted in units of its square, so that theirs squared are doubles too.
     """
 
     cells: FloatArray
@@ -86,6 +87,7 @@ class Judge:
     weights: FloatArray
     utility: FloatArray
     lost: FloatArray
+    scale: float = 1.0
 
 
 def pruning_path(nodes: Nodes, alpha: float) -> PruningPath:
@@ -111,7 +113,7 @@ def choose_alpha(
         rule: ``cv-min`` or ``cv-1se``.
     """
     alphas, impurities, leaves = cost_complexity_path(nodes)
-    prices = np.append(np.sqrt(alphas[:-1] * alphas[1:]), np.inf)
+    prices = np.append(np.sqrt(alphas[:-1]) * np.sqrt(alphas[1:]), np.inf)
     sums = np.zeros((2, len(prices)))
     folds = int(assignment.max(initial=-1)) + 1
     for fold in range(folds):
@@ -123,7 +125,8 @@ def choose_alpha(
     standard_errors = np.sqrt(spread * (own**2).sum()) / own.sum()
     chosen = _chosen(errors, standard_errors, rule)
     alpha = float(prices[chosen]) if chosen < len(prices) - 1 else float(alphas[-1])
-    return PruningPath(alphas, impurities, leaves, alpha, folds, prices, errors, standard_errors)
+    square = judge.scale**2
+    return PruningPath(alphas, impurities, leaves, alpha, folds, prices, errors * square, standard_errors * square)
 
 
 def _chosen(errors: FloatArray, standard_errors: FloatArray, rule: str) -> int:
@@ -138,8 +141,8 @@ def _losses(nodes: Nodes, packed: PackedTree, prices: FloatArray, judge: Judge, 
     alphas, slack = node_alphas(nodes)
     stops = np.where(nodes.test == LEAF, 0, np.searchsorted(prices, alphas - slack)).astype(np.int64)
     sums = np.zeros((2, len(prices) + 1))
-    of_rows = (np.ascontiguousarray(judge.cells[:, rows].T), judge.target[rows], judge.weights[rows])
-    tree = (packed.links, packed.splits, packed.levels, packed.answers)
+    of_rows = (np.ascontiguousarray(judge.cells[:, rows].T), judge.target[rows] / judge.scale, judge.weights[rows])
+    tree = (packed.links, packed.splits, packed.levels, packed.answers / judge.scale)
     _judge_rows(*tree, stops, *of_rows, judge.utility, judge.lost, sums)
     return np.cumsum(sums, axis=1)[:, :-1]
 

@@ -141,6 +141,17 @@ def test_the_path_is_kept_with_the_model():
     assert DecisionTreeClassifier().fit(X, y).pruning_path_ is None
 
 
+@pytest.mark.parametrize("scale", [1e139, 1e-120, 2.0**200])
+def test_very_large_and_very_small_targets(scale):
+    """The squares of squared errors are no doubles; the choice is the same."""
+    X, y = numeric("regression", rows=120)
+    params = {"pruning": "cost-complexity", "alpha_choice": "cv-1se", "min_leaf": 5}
+    one = DecisionTreeRegressor(**params).fit(X, y)
+    other = DecisionTreeRegressor(**params).fit(X, y / 8 * scale)
+    assert other.n_leaves_ == one.n_leaves_
+    np.testing.assert_allclose(other.pruning_path_.errors / scale / scale * 64, one.pruning_path_.errors, rtol=1e-6)
+
+
 @pytest.mark.parametrize("rows", [1, 2, 3])
 def test_fewer_rows_than_folds(rows):
     X, y = np.arange(rows, dtype=float)[:, None], np.arange(rows) % 2
