@@ -127,3 +127,19 @@ def test_the_client_has_them(weather: Api) -> None:
         judged = client.rules("weather", dataset=learned_from)
         rule = judged["rules"][0]
         assert len(client.rule_rows("weather", rule["id"])["rows"]) == rule["on_dataset"]["rows"]
+
+
+def test_on_both_stores(api: Api) -> None:
+    """Reasons, which need the version's ranges, and rows of a rule, which need its dataset."""
+    uploaded = api.upload(table_path("weather-numeric.csv").read_bytes(), name="weather").json()
+    train(api, uploaded["id"], target="play", name="weather", parameters={"nominal": "multiway"})
+    row = {"outlook": "sunny", "temperature": 85, "humidity": 85, "windy": "FALSE"}
+    found = api.post("/api/v1/models/weather/counterfactuals", json={"rows": [row], "wanted": "yes"}).json()
+    assert found["rows"][0]["status"] == "found"
+    assert api.post("/api/v1/models/weather/question", json={"rows": [{}]}).json()["rows"][0]["ask"] is not None
+    assert api.get("/api/v1/models/weather/importances").status_code == 200
+    total = 0
+    for rule in api.get("/api/v1/models/weather/rules", params={"dataset": uploaded["id"]}).json()["rules"]:
+        total += api.get(f"/api/v1/models/weather/rules/{rule['id']}/rows").json()["total"]
+        assert rule["on_dataset"]["rows"] == rule["rows"]
+    assert total == 14
