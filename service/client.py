@@ -298,8 +298,14 @@ class Rulewood:
 
     def rules(self, ref: str, *, dataset: str | None = None) -> Json:
         """A model as rules; with a dataset, the support and confidence of each on its rows too."""
-        query = _given({"format": "json", "dataset": dataset})
-        return self._json("GET", f"/models/{_path(ref)}/rules", params=query)
+        query = _given({"format": "json", "dataset": dataset, "limit": 10_000})
+        rules: list[Json] = []
+        while True:
+            page = self._json("GET", f"/models/{_path(ref)}/rules", params=query)
+            rules += page["rules"]
+            if page["next_cursor"] is None:
+                return page | {"rules": rules}
+            query["cursor"] = page["next_cursor"]
 
     def rule_rows(self, ref: str, rule: str, *, dataset: str | None = None, offset: int = 0, limit: int = 20) -> Json:
         """Some of the rows that a rule answers, by default of those that the version learned from."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from learners.base import Learner
 from learners.errors import LearnerError
 from learners.rules.fitted import FittedRules
@@ -11,12 +13,14 @@ from learners.rules.simplify import simplified
 from learners.trees.estimator import FittedTree
 
 
-def rules_of(learner: Learner, *, simplify: bool = False) -> RuleSet:
+def rules_of(learner: Learner, *, simplify: bool = False, part: range | None = None) -> RuleSet:
     """The rules of a fitted tree, one for each leaf; or those of a rule set, in their order.
 
     Args:
         learner: a tree or a rule set.
         simplify: merge and leave out what no row can tell; see :mod:`learners.rules.simplify`.
+        part: places of the rules that are wanted, None for all; of a tree, others are not even made. Only of
+            rules that are not simplified.
 
     Raises:
         NotFittedError: the learner has not been fitted.
@@ -25,8 +29,15 @@ def rules_of(learner: Learner, *, simplify: bool = False) -> RuleSet:
     learner.check_fitted()
     if isinstance(learner, FittedRules):
         rules = learner.rules_
+        rules = rules if part is None else replace(rules, rules=rules.rules[part.start : part.stop])
     elif isinstance(learner, FittedTree):
-        rules = rules_of_nodes(learner.tree_, learner.columns_, learner.target_, learner.utility_)
+        rules = rules_of_nodes(learner.tree_, learner.columns_, learner.target_, learner.utility_, part)
     else:
         raise LearnerError(f"{type(learner).__name__} is neither a tree nor a rule set, so it has no rules")
     return simplified(rules) if simplify else rules
+
+
+def count_rules(learner: Learner) -> int:
+    """How many rules :func:`rules_of` gives, not simplified; errors as there."""
+    learner.check_fitted()
+    return learner.tree_.n_leaves if isinstance(learner, FittedTree) else len(rules_of(learner).rules)

@@ -20,16 +20,21 @@ from learners.types import FloatArray, Scalar
 
 
 def rules_of_nodes(
-    nodes: Nodes, columns: Sequence[Column], target: Column, utility: FloatArray | None = None
+    nodes: Nodes,
+    columns: Sequence[Column],
+    target: Column,
+    utility: FloatArray | None = None,
+    part: range | None = None,
 ) -> RuleSet:
     """The rules of a node array over these columns; a target with levels makes them class rules.
 
     Args:
         utility: by which each leaf decides for a class (see :mod:`learners.decisions`).
+        part: places of the rules that are wanted, in the order of all; None for all.
     """
     classes = None if target.is_numeric else target.labels
     walk = _Walk(nodes, tuple(columns), classes, utility)
-    return RuleSet(tuple(columns), target, classes, tuple(walk.rules()), utility=utility)
+    return RuleSet(tuple(columns), target, classes, tuple(walk.rules(part)), utility=utility)
 
 
 class _Asked(NamedTuple):
@@ -86,8 +91,9 @@ class _Walk:
         self.excluded: dict[int, set[int]] = {}
         self.made: dict[int, tuple[RuleCondition, str]] = {}
 
-    def rules(self) -> list[Rule]:
+    def rules(self, part: range | None) -> list[Rule]:
         found = []
+        place = 0
         stack: list[tuple[Any, ...]] = [(0, None)]
         while stack:
             node, back = stack.pop()
@@ -99,7 +105,11 @@ class _Walk:
                 feature = self.feature[parent]
                 stack.append((feature, self._ask(parent, node, feature)))
             if self.test[node] == LEAF:
-                found.append(self._rule(node))
+                if part is None or place in part:
+                    found.append(self._rule(node))
+                place += 1
+                if part is not None and place >= part.stop:
+                    break
                 continue
             first = self.first_child[node]
             children = range(first, first + self.n_children[node])

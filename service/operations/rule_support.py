@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,7 +17,8 @@ from learners.types import FloatArray, IntArray
 from service.errors import Fault, Invalid, NotFound, TooLarge
 from service.formats.table_file import open_table, rows
 from service.operations import models as versions
-from service.operations.rules import rules_of_model
+from service.operations.positions import decode_position
+from service.operations.rules import Paging, page_json, rules_of_model
 from service.operations.served import ServedModel
 from service.store import datasets
 from service.store.blobs import Blobs
@@ -56,21 +57,24 @@ class _Rows:
         return {"id": self.dataset, "rows": self.table.n_rows, "learned_from": self.learned_from}
 
 
-def rules_on(shelf: Shelf, model: ServedModel, dataset_id: str) -> dict[str, Any]:
-    """The rules with what each does on the rows of a dataset.
+def rules_on(shelf: Shelf, model: ServedModel, dataset_id: str, paging: Paging) -> dict[str, Any]:
+    """A page of the rules with what each does on the rows of a dataset.
 
     Raises:
-        NotFound: there is no such dataset. Conflict: the model has no rules.
-        Invalid: the dataset does not fit the model. TooLarge: it has too many cells.
+        NotFound: there is no such dataset. Conflict: the model has no rules, or the cursor is of another version.
+        Invalid: the dataset does not fit the model. TooLarge: it has too many cells. BadRequest: a bad cursor.
     """
+    first = decode_position(model.identity, paging.cursor)
     rules = rules_of_model(model)
     read = _read(shelf, model, dataset_id)
     try:
         found = supports(model.learner, rules, read.table, read.truth, read.weights)
     except LearnerError as error:
         raise _unfit(error) from None
-    record = model.identity.to_json() | rules.to_json() | {"dataset": read.to_json()}
-    for rule, support in zip(record["rules"], found, strict=True):
+    end = first + paging.limit
+    page = replace(rules, rules=rules.rules[first:end]).to_json() | page_json(model, end, len(rules.rules))
+    record = model.identity.to_json() | page | {"dataset": read.to_json()}
+    for rule, support in zip(record["rules"], found[first:end], strict=True):
         rule["on_dataset"] = support.to_json()
     return record
 

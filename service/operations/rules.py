@@ -2,34 +2,70 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from learners.errors import LearnerError
-from learners.rules.access import rules_of
+from learners.rules.access import count_rules, rules_of
 from learners.rules.render import to_markdown, to_text
 from learners.rules.rule import RuleSet
 from learners.rules.sql import case_expression, select_statement
 from service.errors import Conflict, Fault
+from service.operations.positions import decode_position, encode_position
 from service.operations.served import ServedModel
 
 RuleFormat = Literal["text", "markdown", "sql"]
 SqlForm = Literal["select", "case"]
 
 
-def rules_json(model: ServedModel, *, simplify: bool = False) -> dict[str, Any]:
-    """The version and its rules, all of them or simplified.
+@dataclass(frozen=True)
+class Paging:
+    """Which page of a version's rules is wanted: the cursor of the page before, and how many at most."""
+
+    cursor: str | None = None
+    limit: int = 1000
+
+
+def rules_json(model: ServedModel, paging: Paging, *, simplify: bool = False) -> dict[str, Any]:
+    """The version and a page of its rules, of all of them or simplified.
 
     Raises:
-        Conflict: the model is not of a kind that has rules.
+        Conflict: the model is not of a kind that has rules, or the cursor is of another version.
+        BadRequest: no page gave the cursor.
     """
-    return model.identity.to_json() | rules_of_model(model, simplify=simplify).to_json()
+    first = decode_position(model.identity, paging.cursor)
+    if simplify:
+        rules = rules_of_model(model, simplify=True)
+        n_rules = len(rules.rules)
+        page = replace(rules, rules=rules.rules[first : first + paging.limit])
+    else:
+        page = rules_of_model(model, part=range(first, first + paging.limit))
+        n_rules = count_rules(model.learner)
+    return model.identity.to_json() | page.to_json() | page_json(model, first + paging.limit, n_rules)
+
+
+def page_json(model: ServedModel, end: int, n_rules: int) -> dict[str, Any]:
+    """What a page that ends before a place says of the others."""
+    return {"n_rules": n_rules, "next_cursor": encode_position(model.identity, end) if end < n_rules else None}
+
+
+@dataclass(frozen=True)
+class Sql:
+    """How rules are written as SQL.
+
+    Attributes:
+        source: the table that is read.
+        form: a ``SELECT`` that answers every row as the model does, or one ``CASE`` expression.
+    """
+
+    source: str = "rows"
+    form: SqlForm = "select"
 
 
 def rules_text(
     model: ServedModel,
     rule_format: RuleFormat,
-    source: str = "rows",
-    form: SqlForm = "select",
+    sql: Sql,
     *,
     simplify: bool = False,
 ) -> str:
@@ -38,8 +74,7 @@ def rules_text(
     Args:
         model: whose rules.
         rule_format: plain text, a Markdown table or SQL.
-        source: the table that the SQL reads.
-        form: a ``SELECT`` that answers every row as the model does, or one ``CASE`` expression.
+        sql: what kind of SQL, if it is SQL.
         simplify: merge and leave out what no row can tell; see :mod:`learners.rules.simplify`.
 
     Raises:
@@ -50,17 +85,17 @@ def rules_text(
         return to_text(rules)
     if rule_format == "markdown":
         return to_markdown(rules)
-    sql = case_expression(rules) if form == "case" else select_statement(rules, source)
-    return sql.rstrip("\n") + "\n"
+    written = case_expression(rules) if sql.form == "case" else select_statement(rules, sql.source)
+    return written.rstrip("\n") + "\n"
 
 
-def rules_of_model(model: ServedModel, *, simplify: bool = False) -> RuleSet:
-    """The model's rules, all of them or simplified.
+def rules_of_model(model: ServedModel, *, simplify: bool = False, part: range | None = None) -> RuleSet:
+    """The model's rules: all of them, those at some places, or simplified.
 
     Raises:
         Conflict: it has none.
     """
     try:
-        return rules_of(model.learner, simplify=simplify)
+        return rules_of(model.learner, simplify=simplify, part=part)
     except LearnerError as error:
         raise Conflict(f"The model has no rules: {error}", [Fault(str(error), parameter="ref")]) from None

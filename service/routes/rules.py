@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import Path, Query, Response
+from fastapi import Depends, Path, Query, Response
 
-from service.deps import Reader, ServicesHere, Trainer
+from service.deps import Cursor, Reader, ServicesHere, Trainer
 from service.operations.json_text import encode_json
 from service.operations.rule_support import Shelf, refuse_dataset, refuse_simplified, rows_of, rules_on
-from service.operations.rules import SqlForm, rules_json, rules_text
+from service.operations.rules import Paging, Sql, SqlForm, rules_json, rules_text
 from service.routes.models import Reference
 from service.schemas.rule_support import RowsOfRule, RulesOnDataset
 from service.schemas.rules import Rules
@@ -18,6 +18,31 @@ from service.web.strict_routes import make_router
 
 router = make_router(prefix="/api/v1/models", tags=["models"])
 
+
+async def _paging(
+    cursor: Cursor = None,
+    limit: Annotated[int, Query(ge=1, le=10_000, description="of JSON: most rules on the page")] = 1000,
+) -> Paging:
+    return Paging(cursor, limit)
+
+
+async def _sql(
+    source: Annotated[
+        str, Query(min_length=1, max_length=63, description="of SQL: the table that is read", examples=["rows"])
+    ] = "rows",
+    form: Annotated[
+        SqlForm,
+        Query(
+            description="of SQL: a SELECT that answers every row as the model does, or one CASE expression, "
+            "NULL where a value that decides is missing or unseen"
+        ),
+    ] = "select",
+) -> Sql:
+    return Sql(source, form)
+
+
+Paged = Annotated[Paging, Depends(_paging)]
+AsSql = Annotated[Sql, Depends(_sql)]
 _MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "sql": "application/sql"}
 _TEXT = {"schema": {"type": "string"}}
 
@@ -40,19 +65,11 @@ def get_rules(
     services: ServicesHere,
     who: Reader,
     ref: Reference,
+    page: Paged,
+    sql: AsSql,
     format: Annotated[  # noqa: A002 - the parameter's name on the wire
         Literal["json", "text", "markdown", "sql"], Query(description="how the rules are written")
     ] = "json",
-    source: Annotated[
-        str, Query(min_length=1, max_length=63, description="of SQL: the table that is read", examples=["rows"])
-    ] = "rows",
-    form: Annotated[
-        SqlForm,
-        Query(
-            description="of SQL: a SELECT that answers every row as the model does, or one CASE expression, "
-            "NULL where a value that decides is missing or unseen"
-        ),
-    ] = "select",
     simplify: Annotated[
         bool,
         Query(
@@ -72,6 +89,7 @@ def get_rules(
     """The tree as rules, one a leaf, with exact thresholds and with what becomes of missing values.
 
     Of an ordered rule set its own rules: the first that covers a row answers it, the last is the default.
+    As JSON page by page, in the other formats all at once.
     """
     model = services.serving.get(who.workspace, ref)
     if dataset is not None:
@@ -80,10 +98,10 @@ def get_rules(
         if simplify:
             refuse_simplified()
         shelf = Shelf(services.store, services.blobs)
-        return Response(encode_json(rules_on(shelf, model, dataset)), media_type="application/json")
+        return Response(encode_json(rules_on(shelf, model, dataset, page)), media_type="application/json")
     if format == "json":
-        return Response(encode_json(rules_json(model, simplify=simplify)), media_type="application/json")
-    return Response(rules_text(model, format, source, form, simplify=simplify), media_type=_MEDIA_TYPES[format])
+        return Response(encode_json(rules_json(model, page, simplify=simplify)), media_type="application/json")
+    return Response(rules_text(model, format, sql, simplify=simplify), media_type=_MEDIA_TYPES[format])
 
 
 @router.get(

@@ -38,7 +38,7 @@ class Rule(Answer):
 
 
 class Rules(Answer):
-    """Every rule of a version; nothing is left out."""
+    """A page of the rules of a version, in the order in which its tree is read or its rules are asked."""
 
     model: str
     version: int
@@ -54,3 +54,5 @@ class Rules(Answer):
         description="whether the first rule that covers a row answers alone; else each rule answers for a share of it"
     )
     rules: list[Rule]
+    n_rules: int = Field(description="of all pages")
+    next_cursor: str | None = Field(description="give it as `cursor` to get the next page; null on the last one")

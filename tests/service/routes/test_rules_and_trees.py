@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from service.operations.positions import encode_position
+from service.operations.served import Identity
 from service.schemas.rules import Rules
 from service.schemas.trees import Tree
 from tests.service.running import Api, problem
@@ -83,6 +85,37 @@ def test_more_nodes_than_are_given_at_once_are_refused(iris: Api, monkeypatch: p
     assert len(part["nodes"]) <= 6
     assert max(node["depth"] for node in part["nodes"]) == 2
     problem(iris.get("/api/v1/models/iris/tree", params={"levels": 3}), 422)
+
+
+@pytest.mark.parametrize("simplify", [False, True])
+@pytest.mark.parametrize("limit", [1, 3, 1000])
+def test_rules_come_page_by_page(iris: Api, limit: int, simplify: bool) -> None:
+    query: dict[str, Any] = {"simplify": simplify}
+    whole = iris.get("/api/v1/models/iris/rules", params=query).json()
+    assert (whole["n_rules"], whole["next_cursor"]) == (len(whole["rules"]), None)
+    found: list[Any] = []
+    query["limit"] = limit
+    while True:
+        page = iris.get("/api/v1/models/iris/rules", params=query).json()
+        Rules.model_validate(page)
+        assert len(page["rules"]) <= limit
+        found += page["rules"]
+        if page["next_cursor"] is None:
+            break
+        query["cursor"] = page["next_cursor"]
+    assert found == whole["rules"]
+
+
+def test_a_cursor_of_rules_is_of_one_version(iris: Api) -> None:
+    cursor = iris.get("/api/v1/models/iris/rules", params={"limit": 1}).json()["next_cursor"]
+    for broken in ("x", cursor + "x", "W10", "WzEsLTFd"):
+        refused = problem(iris.get("/api/v1/models/iris/rules", params={"cursor": broken}), 400)
+        assert refused["errors"][0]["parameter"] == "cursor"
+    of_another = encode_position(Identity("default", "iris", 2, "classification"), 1)
+    refused = problem(iris.get("/api/v1/models/iris/rules", params={"cursor": of_another}), 409)
+    assert "version 2, but this is version 1" in refused["detail"]
+    behind = encode_position(Identity("default", "iris", 1, "classification"), 1000)
+    assert iris.get("/api/v1/models/iris/rules", params={"cursor": behind}).json()["rules"] == []
 
 
 def test_rules_as_text_markdown_and_sql(iris: Api) -> None:
