@@ -1,0 +1,67 @@
+"""A request on its way through the checks: what it is checked against, and what was found wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from learners import catalog
+from learners.base import Learner
+from learners.errors import ParameterError, quoted
+from service.errors import Fault
+from service.formats.options import EXCLUDED
+from service.store.tables import Dataset
+
+#: Names that a message of what is allowed lists at most.
+SHOWN_NAMES = 20
+
+
+class Asked:
+    """A submission's request.
+
+    Args:
+        dataset: the record of the dataset that it names.
+        request: the JSON body.
+
+    Attributes:
+        columns: the dataset's columns by name, as JSON.
+        learner: that is named; None if there is no such learner, which is a fault then.
+        faults: what is wrong so far.
+    """
+
+    def __init__(self, dataset: Dataset, request: Mapping[str, Any]) -> None:
+        self.dataset = dataset
+        self.columns: dict[str, Mapping[str, Any]] = {column["name"]: column for column in dataset.columns}
+        self.request = request
+        self.faults: list[Fault] = []
+        self.learner = self._find_learner()
+
+    def refuse(self, message: str, parameter: str, *, column: Any = None, allowed: Any = None) -> None:
+        """Note a fault."""
+        name = column if isinstance(column, str) else None
+        self.faults.append(Fault(message, parameter=parameter, column=name, allowed=allowed))
+
+    def is_column(self, name: Any, parameter: str) -> bool:
+        """Whether the dataset has a column; if not, that is a fault of the parameter."""
+        if isinstance(name, str) and name in self.columns:
+            return True
+        excluded = self.dataset.options.get("kinds", {}).get(name) == EXCLUDED
+        reason = "is excluded from the dataset" if excluded else "is not in the dataset"
+        self.refuse(
+            f"the column {quoted(name)} {reason}", parameter, column=name, allowed=list(self.columns)[:SHOWN_NAMES]
+        )
+        return False
+
+    def usable_rows(self) -> int:
+        """Number of rows that have a target."""
+        column = self.columns.get(str(self.request.get("target")), {})
+        return int(self.dataset.n_rows) - int(column.get("missing") or 0)
+
+    def _find_learner(self) -> type[Learner] | None:
+        name = self.request.get("learner")
+        try:
+            return catalog.get(str(name))
+        except ParameterError:
+            names = [known.name for known in catalog.LEARNERS]
+            self.refuse(f"there is no learner {quoted(name)}", "learner", allowed=names)
+            return None

@@ -1,0 +1,80 @@
+"""What a request says of columns: target, features, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from learners.errors import quoted
+from learners.table import Kind
+from service.operations.submission.asked import Asked
+
+
+def target(asked: Asked) -> Any:
+    """The column to learn, whose kind must be one that the learner learns."""
+    name: Any = asked.request.get("target")
+    if not asked.is_column(name, "target") or asked.learner is None:
+        return name
+    numeric = asked.columns[name]["kind"] == Kind.NUMERIC
+    wants_classes = asked.learner.capabilities.task == "classification"
+    if numeric and wants_classes:
+        asked.refuse(
+            f"the target {quoted(name)} is numeric, but {asked.learner.name} learns classes; make a revision of "
+            "the dataset in which the column is nominal, or take a learner of numbers",
+            "target",
+            column=name,
+        )
+    if not numeric and not wants_classes:
+        asked.refuse(
+            f"the target {quoted(name)} is {asked.columns[name]['kind']}, but {asked.learner.name} learns numbers",
+            "target",
+            column=name,
+        )
+    if asked.usable_rows() < 1:
+        asked.refuse(f"the target {quoted(name)} is missing in every row", "target", column=name)
+    return name
+
+
+def features(asked: Asked) -> list[str]:
+    """The columns to learn from: those named, or all but the target, the weights and those excluded."""
+    request = asked.request
+    if request.get("features") is not None and request.get("excluded") is not None:
+        asked.refuse("give either features or excluded, not both", "features")
+    reserved = {request.get("target"), request.get("weights")}
+    if request.get("features") is not None:
+        chosen = _chosen_features(asked, request["features"], reserved)
+    else:
+        excluded = [name for name in request.get("excluded") or [] if asked.is_column(name, "excluded")]
+        chosen = [name for name in asked.columns if name not in reserved and name not in excluded]
+    if not chosen:
+        asked.refuse("no column is left to learn from", "features")
+    return chosen
+
+
+def _chosen_features(asked: Asked, names: Sequence[str], reserved: set[Any]) -> list[str]:
+    for name in names:
+        if asked.is_column(name, "features") and name in reserved:
+            asked.refuse(
+                f"the column {quoted(name)} is the target or the weights; it cannot be learned from too",
+                "features",
+                column=name,
+            )
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        asked.refuse(f"the column {quoted(name)} is named twice", "features", column=name)
+    return list(names)
+
+
+def weights(asked: Asked) -> Any:
+    """The column of the rows' weights, if there is one."""
+    name: Any = asked.request.get("weights")
+    if name is None or not asked.is_column(name, "weights"):
+        return name
+    if name == asked.request.get("target"):
+        asked.refuse("the weights cannot be the target", "weights", column=name)
+    if asked.columns[name]["kind"] != Kind.NUMERIC:
+        asked.refuse(
+            f"the weights {quoted(name)} are {asked.columns[name]['kind']}; they must be numeric",
+            "weights",
+            column=name,
+        )
+    return name

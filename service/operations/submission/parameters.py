@@ -1,0 +1,69 @@
+"""The parameters of the learner that a request names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from learners import catalog, class_weights, decisions
+from learners.base import Learner
+from learners.errors import ParameterError, quoted
+from learners.params import PRESET
+from learners.table import Column
+from service.operations.submission.asked import SHOWN_NAMES, Asked
+
+#: Parameters that speak of classes, and what checks them against the target.
+_OF_CLASSES: dict[str, Callable[[Any, Column], Any]] = {
+    class_weights.PARAMETER: class_weights.class_factors,
+    decisions.PARAMETER: decisions.utility_matrix,
+}
+
+
+def parameters(asked: Asked) -> dict[str, Any]:
+    """The parameters as given, each and all together checked by what the learner declares."""
+    given = asked.request.get("parameters") or {}
+    if asked.learner is None:
+        return dict(given)
+    declared = {parameter.name: parameter for parameter in asked.learner.parameters()}
+    faults_before = len(asked.faults)
+    for name, value in given.items():
+        if name == PRESET and asked.learner.presets:
+            continue
+        if name not in declared:
+            asked.refuse(
+                f"{asked.learner.name} has no parameter {quoted(name)}",
+                f"parameters.{name}"[:200],
+                allowed=sorted(declared),
+            )
+            continue
+        try:
+            declared[name].check(value)
+        except ParameterError as error:
+            asked.refuse(str(error), f"parameters.{name}", allowed=declared[name].allowed())
+            continue
+        if name in _OF_CLASSES and value is not None:
+            _check_labels(asked, _OF_CLASSES[name], value)
+    if len(asked.faults) == faults_before:
+        _check_together(asked, asked.learner, given)
+    return dict(given)
+
+
+def _check_labels(asked: Asked, check: Callable[[Any, Column], Any], value: Any) -> None:
+    """What the target's levels tell of a parameter; what the rows' weights tell fails the job."""
+    record = asked.columns.get(str(asked.request.get("target")))
+    if record is None or not record.get("levels"):
+        return  # refused already, as no target of classes
+    target = Column.from_json(record)
+    try:
+        check(value, target)
+    except ParameterError as error:
+        asked.refuse(str(error), f"parameters.{error.field}", allowed=list(target.levels[:SHOWN_NAMES]))
+
+
+def _check_together(asked: Asked, learner: type[Learner], given: Mapping[str, Any]) -> None:
+    """The preset's name, and parameters that have no sense beside others."""
+    try:
+        catalog.make(learner.name, dict(given))
+    except ParameterError as error:
+        allowed = list(learner.presets) if error.field == PRESET else None
+        asked.refuse(str(error), f"parameters.{error.field}", allowed=allowed)
