@@ -196,30 +196,32 @@ def database(store: str) -> Iterator[str | None]:
         server.drop_database(address)
 
 
-def schemathesis(address: str, key: str, seconds: int, seed: int, folder: Path) -> int:
+def schemathesis(address: str, key: str, known: dict[str, str], asked: argparse.Namespace, folder: Path) -> int:
     """All phases and checks of schemathesis; returns its exit code."""
     command = [
         str(Path(sys.executable).parent / "schemathesis"),
         f"--config-file={FUZZING / 'schemathesis.toml'}",
         "run",
         f"{address}/openapi.json",
-        f"--seed={seed}",
-        f"--max-time={seconds}",
+        f"--seed={asked.seed}",
+        f"--max-time={asked.seconds}",
         "--no-color",
         "--continue-on-failure",
         f"--header=Authorization:Bearer {key}",
     ]
-    environment = {**os.environ, "SCHEMATHESIS_HOOKS": str(FUZZING / "hooks.py")}
+    hooks = {"SCHEMATHESIS_HOOKS": str(FUZZING / "hooks.py"), "RULEWOOD_FUZZ_KNOWN": json.dumps(known)}
+    environment = os.environ | hooks
     return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
 
 
-def prepared(address: str) -> list[tuple[str, str, bytes]]:
-    """Train a model; returns the sound requests about it."""
+def prepared(address: str) -> tuple[list[tuple[str, str, bytes]], dict[str, str]]:
+    """Train a model; returns the sound requests about it, and the path parameters of what there is."""
     with Rulewood(address, timeout=HANG_SECONDS) as client:
         dataset = client.upload(TABLE, name="credit")["id"]
         learning = {"target": "class", "learner": "decision-tree-classifier", "model": "credit"}
-        client.wait(client.train(dataset, **learning))
-        return sound_requests(dataset, client.schema("credit")["example"])
+        job = client.wait(client.train(dataset, **learning))
+        known = {"ref": "credit", "name": "credit", "dataset_id": dataset, "job_id": job["id"]}
+        return sound_requests(dataset, client.schema("credit")["example"]), known
 
 
 def main() -> None:
@@ -234,7 +236,7 @@ def main() -> None:
         url = stack.enter_context(database(asked.store))
         address = stack.enter_context(started_service(folder, url))
         port = int(address.rsplit(":", 1)[1])
-        requests, rng = prepared(address), random.Random(asked.seed)
+        (requests, known), rng = prepared(address), random.Random(asked.seed)
         malformed(address, requests, WARM_BODIES, rng)  # what a first use of everything takes is no growth
         before, begun = anonymous_megabytes(port), time.monotonic()
         answers = malformed(address, requests, asked.bodies, rng)
@@ -245,7 +247,7 @@ def main() -> None:
         )
         made = httpx.post(f"{address}/api/v1/keys", json={"name": "fuzz", "scopes": ["admin"]}, trust_env=False)
         key = made.json()["key"]  # the first key closes the door, so the run must have it from the start
-        code = schemathesis(address, key, asked.seconds, asked.seed, folder) if asked.seconds else 0
+        code = schemathesis(address, key, known, asked, folder) if asked.seconds else 0
         unhandled = (folder / "service.log").read_text().count('"message": "unhandled"')
         print(f"schemathesis exit code: {code}; unhandled exceptions logged: {unhandled}")
     failed = any(status >= 500 for status in answers.statuses)
