@@ -1,8 +1,9 @@
 """Reasons beyond the path of a row: what would change the answer, what to ask next, what matters."""
 
-from learners.reasons.counterfactuals import Counterfactual, Search, counterfactuals, why_not
+from learners.reasons.counterfactuals import Search, counterfactuals, why_not
 from learners.reasons.permutation import PermutationImportance, permutation_importance
 from learners.reasons.question import Question, next_question
+from learners.reasons.records import Counterfactual
 from learners.reasons.scales import Scales
 from learners.reasons.wishes import Wishes
 

@@ -19,7 +19,7 @@ Every row that is given was answered by the model itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal
 
@@ -27,9 +27,9 @@ import numpy as np
 
 from learners.base import Learner
 from learners.errors import ParameterError, quoted
-from learners.explanation import Condition
 from learners.reasons.boxes import Boxes, boxes_of
 from learners.reasons.demands import Demands, demands_of, target_cell
+from learners.reasons.records import Asked, Change, Counterfactual
 from learners.reasons.scales import Scales
 from learners.reasons.targets import Target, answers_of, target_of
 from learners.reasons.wishes import Wishes
@@ -39,77 +39,6 @@ from learners.types import Array, BoolArray, FloatArray, IntArray, Scalar
 
 #: Most rows with missing values left in them that are tried for one counterfactual search.
 MAX_TRIALS = 16
-
-
-@dataclass(frozen=True)
-class Asked:
-    """All that a leaf's path asks of one column, and how the row stands to it.
-
-    Attributes:
-        condition: in labels and exact numbers.
-        observed: the row's value; None where missing or unseen.
-        state: ``met``; ``unmet``; or ``undecided`` where the row is divided, since the value is missing or unseen.
-    """
-
-    condition: Condition
-    observed: Scalar | None
-    state: Literal["met", "unmet", "undecided"]
-
-    def to_json(self) -> dict[str, Any]:
-        return {"condition": self.condition.to_json(), "observed": self.observed, "state": self.state}
-
-
-@dataclass(frozen=True)
-class Change:
-    """One column's new value.
-
-    Attributes:
-        before: None where missing or unseen.
-        after: the nearest value that the leaf allows.
-        distance: scaled.
-    """
-
-    column: str
-    before: Scalar | None
-    after: Scalar | None
-    distance: float
-
-    def to_json(self) -> dict[str, Any]:
-        return {"column": self.column, "before": self.before, "after": self.after, "distance": self.distance}
-
-
-@dataclass(frozen=True)
-class Counterfactual:
-    """A row with the wanted answer, and what leads to it.
-
-    Attributes:
-        leaf: the leaf whose conditions the changes meet.
-        changes: in the order in which the leaf's path tests the columns.
-        cost: the sum of the changed columns' costs.
-        distance: the sum of the changes' scaled distances.
-        asked: everything that the leaf's path asks, changed or not: what the row does not meet is why
-            it is not answered so.
-        cells: the changed row, shape (d,).
-        answer: the model's answer to it; ``probabilities`` in class order, None for regression.
-    """
-
-    leaf: int
-    changes: tuple[Change, ...]
-    cost: float
-    distance: float
-    asked: tuple[Asked, ...]
-    cells: FloatArray = field(repr=False)
-    answer: Scalar
-    probabilities: tuple[float, ...] | None
-
-    def to_json(self) -> dict[str, Any]:
-        record: dict[str, Any] = {"leaf": self.leaf, "changes": [change.to_json() for change in self.changes]}
-        record |= {"cost": self.cost, "distance": self.distance}
-        if self.probabilities is None:
-            record["value"] = self.answer
-        else:
-            record |= {"label": self.answer, "probabilities": list(self.probabilities)}
-        return record | {"conditions": [one.to_json() for one in self.asked]}
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ once, by the first test of the tree, the gain is the information gain of that te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -29,17 +29,16 @@ import numpy as np
 from learners.base import Classifier, Learner
 from learners.errors import ParameterError
 from learners.reasons.boxes import Boxes, boxes_of
+from learners.reasons.covers import cover_of
 from learners.reasons.targets import answers_of
 from learners.reasons.wishes import check_costs
 from learners.table import Table
 from learners.trees.estimator import FittedTree
-from learners.types import Array, FloatArray, IntArray
+from learners.types import FloatArray, IntArray
 
 #: How good it is to know one of several answers: their rows are masses by class, or (mass, sum, sum of squares);
 #: returns the mass times the goodness of each.
 Worth: TypeAlias = Callable[[FloatArray], FloatArray]
-#: Flags of levels that are unpacked at a time: 32 MB.
-_FLAGS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -227,7 +226,7 @@ def _masses(boxes: Boxes, place: int, states: IntArray, weights: FloatArray, mom
     nodes, inverse = np.unique(states, return_inverse=True)
     weight = np.bincount(inverse, weights)
     sums = np.column_stack([np.bincount(inverse, moments[:, k]) for k in range(moments.shape[1])])
-    cover = _cover_of(boxes, place, nodes)
+    cover = cover_of(boxes, place, nodes)
     counts = cover.count()
     tests = (nodes > 0) & (counts > 0)
     parts = np.where(tests, weight / np.maximum(counts, 1), 0.0)
@@ -240,76 +239,6 @@ def _masses(boxes: Boxes, place: int, states: IntArray, weights: FloatArray, mom
     masses = cover.spread(np.where(lost[:, None], 0.0, sums / inside[:, None]))
     masses += (sums[lost] / inside[lost][:, None]).sum(axis=0)
     return np.asarray(masses * prior[:, None])
-
-
-@dataclass(frozen=True)
-class _Intervals:
-    """Which cells of a numeric column each state covers: those from ``first`` to before ``end``, of ``n``."""
-
-    first: IntArray
-    end: IntArray
-    n: int
-
-    def count(self) -> IntArray:
-        return np.asarray(np.maximum(self.end - self.first, 0))
-
-    def spread(self, amounts: FloatArray) -> FloatArray:
-        """For each cell the sum of the amounts, shape (states, m), of the states that cover it."""
-        steps = np.zeros((self.n + 1, amounts.shape[1]))
-        covering = self.end > self.first
-        np.add.at(steps, self.first[covering], amounts[covering])
-        np.add.at(steps, self.end[covering], -amounts[covering])
-        return np.asarray(np.cumsum(steps, axis=0)[:-1])
-
-    def gather(self, amounts: FloatArray) -> FloatArray:
-        """For each state the sum of the amounts, shape (n,), of its cells."""
-        sums = np.append(0.0, np.cumsum(amounts))
-        return np.where(self.end > self.first, sums[self.end] - sums[self.first], 0.0)
-
-
-@dataclass(frozen=True)
-class _Flags:
-    """Which levels each state covers: packed sets, of which some are unpacked at a time."""
-
-    bits: Array
-    n_levels: int
-
-    def _pieces(self) -> Iterator[tuple[slice, FloatArray]]:
-        at_once = max(1, _FLAGS_AT_ONCE // max(self.n_levels, 1))
-        for first in range(0, len(self.bits), at_once):
-            piece = slice(first, first + at_once)
-            yield piece, np.unpackbits(self.bits[piece], axis=1, count=self.n_levels).astype(np.float64)
-
-    def count(self) -> IntArray:
-        return np.concatenate([flags.sum(axis=1).astype(np.int64) for _, flags in self._pieces()])
-
-    def spread(self, amounts: FloatArray) -> FloatArray:
-        """For each level the sum of the amounts, shape (states, m), of the states that cover it."""
-        total = np.zeros((self.n_levels, amounts.shape[1]))
-        for piece, flags in self._pieces():
-            total += flags.T @ amounts[piece]
-        return total
-
-    def gather(self, amounts: FloatArray) -> FloatArray:
-        """For each state the sum of the amounts, shape (n_levels,), of its levels."""
-        return np.concatenate([flags @ amounts for _, flags in self._pieces()])
-
-
-def _cover_of(boxes: Boxes, place: int, nodes: IntArray) -> _Intervals | _Flags:
-    """What the states at these nodes cover of a column; node 0 stands for all of it."""
-    if not boxes.columns[place].is_numeric:
-        sets = boxes.sets[place]
-        bits = np.full((len(nodes), sets.bits.shape[1]), 255, np.uint8)
-        asked = nodes > 0
-        bits[asked] = sets.bits[np.searchsorted(sets.nodes, nodes[asked])]
-        return _Flags(bits, sets.n_levels)
-    low, high = boxes.low[nodes], boxes.high[nodes]
-    cuts = np.unique(np.concatenate((low, high)))
-    cuts = cuts[np.isfinite(cuts)]
-    # cell i lies above cut i - 1 and up to cut i
-    first = np.where(np.isfinite(low), np.searchsorted(cuts, low) + 1, 0)
-    end = np.where(np.isfinite(high), np.searchsorted(cuts, high) + 1, len(cuts) + 1)
-    return _Intervals(first, end, len(cuts) + 1)
 
 
 def _negative_entropy(masses: FloatArray) -> FloatArray:

@@ -8,7 +8,8 @@ from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 from learners.errors import ParameterError, quoted
-from learners.reasons.counterfactuals import Counterfactual, Search, counterfactuals, why_not
+from learners.reasons.counterfactuals import Search, counterfactuals, why_not
+from learners.reasons.records import Counterfactual
 from learners.reasons.scales import Scales
 from learners.reasons.targets import answers_of, target_of
 from learners.reasons.wishes import Range, Wishes

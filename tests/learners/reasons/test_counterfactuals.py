@@ -317,7 +317,7 @@ def test_sets_are_judged_alike_in_pieces(seed):
     question = next_question(model, row)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("learners.reasons.demands._FLAGS_AT_ONCE", 1)
-        patch.setattr("learners.reasons.question._FLAGS_AT_ONCE", 1)
+        patch.setattr("learners.reasons.covers._FLAGS_AT_ONCE", 1)
         pieces = [counterfactuals(model, row, wanted, Search(count=3), SCALES) for wanted in CLASSES.labels]
         for one, other in zip(question[0].candidates, next_question(model, row)[0].candidates, strict=True):
             assert (one.column, one.gain) == (other.column, pytest.approx(other.gain, abs=1e-12))
