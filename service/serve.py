@@ -66,7 +66,7 @@ def run(settings: Settings) -> None:
         port=settings.port,
         workers=settings.workers,
         loop="uvloop",
-        http="httptools",
+        http="service.web.protocol:ProblemProtocol",
         ws="none",
         lifespan="on",
         log_config=None,

@@ -17,6 +17,7 @@ from service.app import create_app
 from service.operations.ingesting import Ingester
 from service.settings import Limits, Settings
 from service.store.session import Store
+from service.web.protocol import ProblemProtocol
 
 
 class Unhandled(logging.Handler):
@@ -80,7 +81,14 @@ def running(settings: Settings) -> Iterator[Api]:
     if settings.limits == Limits():
         app.services.ingester = _ingester
     config = uvicorn.Config(
-        app, port=0, log_config=None, access_log=False, lifespan="on", ws="none", server_header=False
+        app,
+        port=0,
+        http=ProblemProtocol,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        ws="none",
+        server_header=False,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

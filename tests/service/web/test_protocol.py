@@ -1,0 +1,61 @@
+"""What is no HTTP is answered with a problem document, and nothing else changes."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import socket
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.service.running import Api
+
+
+def exchange(api: Api, sent: bytes) -> tuple[http.client.HTTPResponse, bytes]:
+    """The answer to some bytes, and what the server sent in all until it closed the connection."""
+    place = urlsplit(api.address)
+    with socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=30) as connection:
+        connection.sendall(sent)
+        received = b"".join(iter(lambda: connection.recv(65_536), b""))
+
+    class Received:
+        def makefile(self, mode: str) -> io.BytesIO:
+            return io.BytesIO(received)
+
+    answer = http.client.HTTPResponse(Received())  # type: ignore[arg-type]  # all that it asks of a socket
+    answer.begin()
+    return answer, answer.read()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # a TLS greeting
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"G\x00T / HTTP/1.1\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost x\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999999\r\n\r\n",
+    ],
+)
+def test_what_is_no_http_is_told_so(shared_api: Api, sent: bytes) -> None:
+    answer, body = exchange(shared_api, sent)
+    assert answer.status == 400
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["connection"] == "close"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    problem = json.loads(body)
+    assert (problem["status"], problem["type"]) == (400, "https://rulewood.dev/problems/bad-request")
+    assert problem["request_id"] == answer.headers["x-request-id"]
+    assert shared_api.get("/health/live").status_code == 200
+
+
+def test_http_1_0_is_answered_as_ever(shared_api: Api) -> None:
+    answer, body = exchange(shared_api, b"GET /health/live HTTP/1.0\r\n\r\n")
+    assert answer.status == 200
+    assert json.loads(body)["status"]
