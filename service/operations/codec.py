@@ -63,6 +63,7 @@ class RowCodec:
         #: Whether an empty cell of a CSV text is missing, and no number is.
         tokens = inputs.missing_tokens
         self._has_plain_tokens = "" in tokens and all(parse_number(token) is None for token in tokens)
+        self._has_plain_numbers = inputs.numbers.is_plain
         self._codes = [_codes(column, inputs) for column in inputs.columns]
         self._coded = [place for place, codes in enumerate(self._codes) if codes is not None]
         self._places = {column.name: place for place, column in enumerate(inputs.columns)}
@@ -188,7 +189,7 @@ class RowCodec:
     def read_csv(self, body: bytes, max_rows: int) -> Encoded | None:
         """The rows of a CSV text of numbers under a header of all columns, at most so many."""
         header, _, rows = body.partition(b"\n")
-        if self._coded or b'"' in header or not self._has_plain_tokens:
+        if self._coded or b'"' in header or not (self._has_plain_tokens and self._has_plain_numbers):
             return None
         try:
             order = self._order(header.removesuffix(b"\r").decode().split(","))

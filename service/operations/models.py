@@ -153,6 +153,7 @@ def input_schema(store: Store, workspace: str, reference: str) -> dict[str, Any]
         "inputs": schema["inputs"],
         "target": schema["target"],
         "missing_tokens": schema["missing_tokens"],
+        "numbers": {"decimal": ".", "thousands": None} | schema.get("numbers", {}),
         "example": schema["example"],
         "json_schema": _row_schema(schema["inputs"]),
     }

@@ -18,6 +18,7 @@ from learners.types import FloatArray, Scalar
 from service.errors import Fault
 from service.formats.records import Encoded as Cells
 from service.formats.records import RowEncoder
+from service.formats.written_numbers import PLAIN, NumberSyntax
 
 UnseenPolicy = Literal["reject", "missing", "other"]
 MissingPolicy = Literal["fractional", "reject"]
@@ -49,11 +50,13 @@ class Inputs:
         columns: its columns, in its order.
         takes_missing: whether it answers rows with missing values.
         missing_tokens: texts that stand for a missing value.
+        numbers: how texts write numbers.
     """
 
     columns: tuple[Column, ...]
     takes_missing: bool = True
     missing_tokens: frozenset[str] = frozenset({""})
+    numbers: NumberSyntax = PLAIN
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -61,7 +64,7 @@ class Inputs:
 
     @cached_property
     def encoder(self) -> RowEncoder:
-        return RowEncoder(self.columns, tuple(sorted(self.missing_tokens)))
+        return RowEncoder(self.columns, tuple(sorted(self.missing_tokens)), self.numbers)
 
 
 @dataclass

@@ -20,6 +20,7 @@ from learners.trees.estimator import TreeEstimator
 from learners.trees.traverse import PackedTree
 from learners.types import FloatArray, Scalar
 from service.errors import Fault, TooLarge
+from service.formats.written_numbers import PLAIN, NumberSyntax
 from service.operations.codec import RowCodec, to_matrix
 from service.operations.json_text import encode_json
 from service.operations.rows import Inputs
@@ -78,16 +79,23 @@ class ServedModel:
         learner: fitted.
         identity: which version it is; its classes are filled in here.
         missing_tokens: texts that stood for a missing value in the training data.
+        numbers: how texts wrote numbers there.
         size: bytes of the model, for the memory's bound.
     """
 
     def __init__(
-        self, learner: Learner, identity: Identity, missing_tokens: Sequence[str] = ("",), *, size: int = 0
+        self,
+        learner: Learner,
+        identity: Identity,
+        missing_tokens: Sequence[str] = ("",),
+        numbers: NumberSyntax = PLAIN,
+        *,
+        size: int = 0,
     ) -> None:
         self.learner = learner
         self.size = size
         self.used = 0
-        self.inputs = Inputs(learner.columns_, learner.capabilities.missing, frozenset(missing_tokens))
+        self.inputs = Inputs(learner.columns_, learner.capabilities.missing, frozenset(missing_tokens), numbers)
         labels = learner.target_.labels if isinstance(learner, Classifier) else ()
         self.identity = Identity(identity.workspace, identity.name, identity.version, identity.task, labels)
         #: The answer's JSON up to, without, its list of predictions.

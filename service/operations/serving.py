@@ -18,6 +18,7 @@ from learners.catalog import load_model
 from learners.persist import load_file
 from service import registry
 from service.errors import NotFound, ServiceError
+from service.formats.written_numbers import NumberSyntax
 from service.logs import logger
 from service.operations.served import Identity, ServedModel
 from service.store import changes
@@ -133,6 +134,7 @@ class Serving:
                     load_model(load_file(path)),
                     Identity(workspace, name, version.version, version.task),
                     version.schema.get("missing_tokens", ("",)),
+                    NumberSyntax(**version.schema.get("numbers", {})),
                     size=path.stat().st_size,
                 )
                 self._make_room(model.size)

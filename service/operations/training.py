@@ -129,17 +129,23 @@ def _fit(
         "size": len(content),
         "rows": data.table.n_rows,
         "dropped_rows": data.dropped,
-        "schema": model_schema(data, dataset.options.get("missing_tokens", [])),
+        "schema": model_schema(data, dataset.options),
     }
 
 
-def model_schema(data: LearningData, missing_tokens: list[str]) -> dict[str, Any]:
-    """What a model takes and gives: typed inputs with levels or ranges, target, missing tokens, an example row."""
+def model_schema(data: LearningData, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model takes and gives: typed inputs with levels or ranges, target, an example row, and how texts are read.
+
+    Args:
+        data: the rows of training.
+        options: with which their data set was read.
+    """
     table = data.table
     return {
         "inputs": [_input(column, table.values[:, index]) for index, column in enumerate(table.columns)],
         "target": data.target.column.to_json(),
-        "missing_tokens": list(missing_tokens),
+        "missing_tokens": list(options.get("missing_tokens", [])),
+        "numbers": {name: options[name] for name in ("decimal", "thousands") if name in options},
         "example": _example(table),
     }
 

@@ -70,5 +70,8 @@ class InputSchema(Answer):
     inputs: list[dict[str, Any]] = Field(description="name, kind, levels or range, and whether it may be missing")
     target: dict[str, Any]
     missing_tokens: list[str] = Field(description="texts that stand for a missing value, besides null")
+    numbers: dict[str, str | None] = Field(
+        description="how texts write numbers: the `decimal` mark, and the one between `thousands`, if any"
+    )
     example: dict[str, Any] = Field(description="a row that can be sent as it is")
     json_schema: dict[str, Any] = Field(description="JSON Schema (2020-12) of one row")

@@ -201,6 +201,7 @@ def test_the_schema_tells_what_the_model_takes(bench):
         ],
         "target": {"name": "y", "kind": "nominal", "levels": ["no", "yes"], "level_type": "text"},
         "missing_tokens": [""],
+        "numbers": {"decimal": ".", "thousands": None},
         "example": {"x": 0, "colour": "blue"},
     }
 

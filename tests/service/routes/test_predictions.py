@@ -336,3 +336,42 @@ def test_a_number_out_of_range_is_named_with_its_cell(weather: Api) -> None:
         assert fault["allowed"]["le"] == 1.7976931348623157e308
     empty = weather.post("/api/v1/models/weather/predictions", headers={"Content-Type": "application/json"})
     assert problem(empty, 400)["detail"] == "The body is empty; JSON is expected"
+
+
+@pytest.fixture(scope="module")
+def comma(shared_api: Api) -> Api:
+    """A service with the model ``comma``, whose training data had a decimal comma and groups of thousands."""
+    rows = "\n".join(f"{value:,.2f}".translate(str.maketrans(",.", ".,")) for value in np.linspace(0, 3000, 61))
+    lines = [f"{row}\t{'low' if place < 31 else 'high'}" for place, row in enumerate(rows.splitlines())]
+    options = json.dumps({"decimal": ",", "thousands": "."})
+    content = "amount\tclass\n" + "\n".join(lines)
+    uploaded = shared_api.upload(content, name="comma", format="csv", options=options).json()
+    assert [column["kind"] for column in uploaded["columns"]] == ["numeric", "nominal"]
+    train(shared_api, uploaded["id"], target="class", name="comma")
+    return shared_api
+
+
+def test_texts_mean_the_numbers_that_they_meant_in_the_upload(comma: Api) -> None:
+    texts, numbers = ["1.234,5", "1524,75", "1.525,25", "-3e2"], [1234.5, 1524.75, 1525.25, -300]
+    expected = predict(comma, {"rows": [{"amount": number} for number in numbers]}, "comma")["predictions"]
+    assert [answer["label"] for answer in expected] == ["low", "low", "high", "low"]
+    assert predict(comma, {"rows": [{"amount": text} for text in texts]}, "comma")["predictions"] == expected
+    matrix = {"columns": ["amount"], "data": [[text] for text in texts]}
+    assert predict(comma, matrix, "comma")["predictions"] == expected
+    for media_type, quote in (("text/csv", '"'), ("text/tab-separated-values", "")):
+        sent = "\n".join(["amount", *(f"{quote}{text}{quote}" for text in texts)])
+        headers = {"content-type": media_type, "accept": "application/json"}
+        answered = comma.post("/api/v1/models/comma/predictions", content=sent, headers=headers)
+        assert answered.json()["predictions"] == expected
+    schema = comma.get("/api/v1/models/comma/schema").json()
+    assert schema["numbers"] == {"decimal": ",", "thousands": "."}
+
+
+@pytest.mark.parametrize("media_type", ["text/csv", "application/json"])
+def test_a_text_that_was_no_number_in_the_upload_is_none_in_a_prediction(comma: Api, media_type: str) -> None:
+    """A point marks thousands there, and 3.5 is no group of them: it is not guessed which mark was meant."""
+    sent = "amount\n3.5\n7\n" if media_type == "text/csv" else '{"rows":[{"amount":"3.5"},{"amount":7}]}'
+    headers = {"content-type": media_type, "accept": "application/json"}
+    first, second = comma.post("/api/v1/models/comma/predictions", content=sent, headers=headers).json()["predictions"]
+    assert first["error"]["errors"][0]["column"] == "amount"
+    assert second["label"] == "low"
