@@ -9,11 +9,12 @@ every option and every other format has one place, and both doors give the same 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
-from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.deps import Services
@@ -30,6 +31,8 @@ PREFIX, SUFFIX = "/api/v1/models/", "/predictions"
 ROUTE = PREFIX + "{ref}" + SUFFIX
 #: A function that answers a body: its bytes and number of rows, or None where it is not plain.
 Answer = Callable[[ServedModel, bytes, Bounds, Describe], tuple[bytes, int] | None]
+#: Threads for large bodies. Reading them holds the interpreter's lock, so more would stand in each other's way.
+_LARGE_AT_ONCE = 2
 _JSON, _CSV = b"application/json", b"text/csv"
 _FORMATS = {_JSON: _JSON, _CSV: _CSV}
 
@@ -49,6 +52,7 @@ class Front:
         self.max_bytes = limits.body_bytes
         self.bounds = Bounds(limits.batch_rows, limits.json_depth)
         self.describe = describer(minimal=services.settings.error_detail == "minimal")
+        self.threads = ThreadPoolExecutor(_LARGE_AT_ONCE, thread_name_prefix="large-body")
         self.headers = {_JSON: _answer_headers(_JSON), _CSV: _answer_headers(_CSV + b"; charset=utf-8")}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -96,7 +100,8 @@ class Front:
                 answered = self._try(answer_fast if media_type == _JSON else answer_csv, model, body)
             else:
                 answer = answer_large if media_type == _JSON else answer_csv
-                answered = await run_in_threadpool(self._try, answer, model, body)
+                loop = asyncio.get_running_loop()
+                answered = await loop.run_in_executor(self.threads, self._try, answer, model, body)
             if answered is not None:
                 await self._send(scope, media_type, answered[0], send)
         finally:

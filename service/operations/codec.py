@@ -110,18 +110,18 @@ class RowCodec:
     def read_small(self, body: bytes) -> SmallBody | None:
         """The rows of a body ``{"rows": [...]}``, beside which ``explain`` may stand."""
         read = self._read_rows(body)
-        cells = None if read is None else self._cells(read[0])
+        cells = None if read is None else self._cells(read[0], may_lack=b"null" in body)
         return None if read is None or cells is None else SmallBody(cells[0], read[1], cells[1])
 
-    def _cells(self, rows: list[Sequence[Any]]) -> tuple[list[Sequence[Any]], bool] | None:
-        """Rows of values as rows of cells, and whether none is missing."""
+    def _cells(self, rows: list[Sequence[Any]], *, may_lack: bool = True) -> tuple[list[Sequence[Any]], bool] | None:
+        """Rows of values as rows of cells, and whether none is missing, which is not looked for unless any may be."""
         if self._coded:
             encoded = [self._encode_levels(row) for row in rows]
             if None in encoded:
                 return None
             rows = encoded  # type: ignore[assignment]
         complete = True
-        for place, row in enumerate(rows):
+        for place, row in enumerate(rows if may_lack else ()):
             if None in row:
                 if not self._takes_missing:
                     return None
