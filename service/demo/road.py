@@ -22,7 +22,18 @@ _STOP_SECONDS = 30.0
 _BRANCHES = 3
 _RULES = 5
 _PURPOSE = "rulewood-demo"
-_PROGRAM = "from service.cli import main; main()"
+#: The command line, ended when its standard input ends: with whoever started it, however that one ends.
+_PROGRAM = """
+import os, signal, sys, threading
+
+def end_with_input():
+    sys.stdin.read()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+threading.Thread(target=end_with_input, daemon=True).start()
+from service.cli import main
+main()
+"""
 
 #: Writes a piece of text for the reader.
 Write = Callable[[str], object]
@@ -60,7 +71,9 @@ def started_service(folder: Path, database: str | None = None) -> Iterator[str]:
     url = database or f"sqlite:///{folder}/data/store.sqlite3"
     command += ["--data", str(folder / "data"), "--database", url, "--worker"]
     with log.open("wb") as errors:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)  # noqa: S603 - our own
+        process = subprocess.Popen(  # noqa: S603 - our own
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
+        )
     try:
         yield _address_of(process, log)
     finally:
@@ -70,8 +83,9 @@ def started_service(folder: Path, database: str | None = None) -> Iterator[str]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                stream.close()
 
 
 def _address_of(process: subprocess.Popen[str], log: Path) -> str:

@@ -134,3 +134,23 @@ def test_a_killed_service_leaves_nothing_that_the_next_one_does_not_remove(
     with service(data, temporary):
         assert not left & set((data / "scratch").iterdir())
     assert list(temporary.iterdir()) == []
+
+
+def test_a_service_of_a_killed_demonstration_ends_with_it(tmp_path: Path) -> None:
+    program = (
+        "import time\n"
+        "from pathlib import Path\n"
+        "from service.demo.road import started_service\n"
+        f"with started_service(Path({str(tmp_path)!r})) as address:\n"
+        "    print(address, flush=True)\n"
+        "    time.sleep(600)\n"
+    )
+    starter = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    assert starter.stdout is not None
+    assert starter.stdout.readline().startswith("http")
+    started = psutil.Process(starter.pid).children(recursive=True)
+    assert len(started) >= 2  # the service and its worker
+    starter.kill()
+    starter.wait()
+    starter.stdout.close()
+    wait_for(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in started))
