@@ -1,7 +1,7 @@
 """The only way to numba: one decorator, so that kernels can also be run as plain Python.
 
 numba is imported when a kernel first runs, not when its module is imported: a process that only
-answers small prediction requests never needs it, starts sooner and stays some 60 MB smaller.
+answers prediction requests never needs it, starts sooner and stays some 60 MB smaller.
 """
 
 from __future__ import annotations
