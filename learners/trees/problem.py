@@ -138,7 +138,7 @@ class Work(NamedTuple):
         absent: int32, the ids whose tested value is missing.
         sums: float64 (4, S) by class: left, right, known and direction.
         groups, group_stats: ``GROUP`` (G + 1,) and float64 (G + 1, S), the codes of a column in a node.
-        counts: int64, number of rows by code and class.
+        counts, weights: int64 and float64 (2, combinations of code and class), number and weight of rows.
         code_branch: int32 (G + 1,), the branch of each code.
         packed: int64 (2, small), codes to be sorted.
         columns: ``COLUMN_BEST`` (d,), the best test of each column; place -1 where there is none.
@@ -156,6 +156,7 @@ class Work(NamedTuple):
     groups: Records
     group_stats: FloatArray
     counts: IntArray
+    weights: FloatArray
     code_branch: Int32Array
     packed: IntArray
     columns: Records
@@ -215,7 +216,8 @@ def new_work(problem: Problem, rules: Rules) -> Work:
         sums=np.zeros((4, rules.n_stats)),
         groups=records(codes + 1, GROUP),
         group_stats=np.zeros((codes + 1, rules.n_stats)),
-        counts=np.zeros(combinations if rules.unit else 1, np.int64),
+        counts=np.zeros((2, combinations if rules.unit else 1), np.int64),
+        weights=np.zeros((2, 1 if rules.unit else combinations)),
         code_branch=np.zeros(codes + 1, np.int32),
         packed=np.zeros((2, min(capacity, combinations // COMBINATIONS_A_ROW + 1)), np.int64),
         columns=records(len(problem.columns), COLUMN_BEST),

@@ -2,6 +2,8 @@
 
 Where rows are many they are counted by code; where codes are many beside the rows, the rows' codes
 are sorted instead, so that the cost never depends on levels that do not occur in the node.
+
+Rows are counted in two tables in turns: where most rows have one code, a sum would wait for the one before.
 """
 
 from __future__ import annotations
@@ -29,14 +31,13 @@ def fill_groups(problem: Problem, rules: Rules, work: Work, start: int, end: int
         return sort_rows(problem, rules, work, codes, start, end, n_codes)
     if rules.unit and rules.criterion != VARIANCE:
         return count_rows(problem, rules, work, codes, start, end, n_codes), True
+    if rules.mass_is_weight and rules.criterion != VARIANCE:
+        return weigh_rows(problem, rules, work, codes, start, end, n_codes)
     for code in range(n_codes + 1):
         open_group(rules, work, code, code)
-    if rules.mass_is_weight and rules.criterion != VARIANCE:
-        weigh_rows(problem, work, codes, start, end)
-    else:
-        for one in range(start, end):
-            combined = np.int64(codes[problem.row[one]])
-            add_row(problem, rules, work, combined >> problem.layout.label_bits, combined, one)
+    for one in range(start, end):
+        combined = np.int64(codes[problem.row[one]])
+        add_row(problem, rules, work, combined >> problem.layout.label_bits, combined, one)
     groups = 0
     for code in range(n_codes):
         if close_group(rules, work, code) > 0.0:
@@ -55,22 +56,27 @@ def count_rows(
 ) -> int:
     """:func:`fill_groups` by counting, for classes and weights of 1."""
     label_bits = problem.layout.label_bits
-    counts = work.counts
+    counts = work.counts[0]
+    others = work.counts[1]
     row = problem.row
     for combined in range(n_codes << label_bits):
         counts[combined] = 0
-    for one in range(start, end):
+        others[combined] = 0
+    for one in range(start, end - 1, 2):
         counts[codes[row[one]]] += 1
+        others[codes[row[one + 1]]] += 1
+    if (end - start) % 2 == 1:
+        counts[codes[row[end - 1]]] += 1
     groups = 0
     for code in range(n_codes):
         if rules.n_stats == 2:
-            negatives = counts[2 * code]
-            positives = counts[2 * code + 1]
+            negatives = counts[2 * code] + others[2 * code]
+            positives = counts[2 * code + 1] + others[2 * code + 1]
             groups = put_two_classes(work, groups, code, negatives, positives)
             continue
         rows = np.int64(0)
         for k in range(rules.n_stats):
-            own = counts[(code << label_bits) + k]
+            own = counts[(code << label_bits) + k] + others[(code << label_bits) + k]
             work.group_stats[groups, k] = float(own)
             rows += own
         work.groups[groups].code = code
@@ -92,16 +98,35 @@ def put_two_classes(
 
 
 @lean_inner_kernel
-def weigh_rows(problem: Problem, work: Work, codes: Int32Array, start: int, end: int) -> None:
-    """Add the rows' weights to ``group_stats`` by code and class."""
+def weigh_rows(
+    problem: Problem, rules: Rules, work: Work, codes: Int32Array, start: int, end: int, n_codes: int | np.int64
+) -> tuple[int, bool]:
+    """:func:`fill_groups` by summing weights, for classes where mass is weight."""
+    label_bits = problem.layout.label_bits
+    sums = work.weights[0]
+    others = work.weights[1]
     row = problem.row
     weights = problem.numbers[WEIGHT]
-    stats = work.group_stats
-    label_bits = problem.layout.label_bits
-    mask = (1 << label_bits) - 1
-    for one in range(start, end):
-        combined = codes[row[one]]
-        stats[combined >> label_bits, combined & mask] += weights[one]
+    for combined in range((n_codes + 1) << label_bits):
+        sums[combined] = 0.0
+        others[combined] = 0.0
+    for one in range(start, end - 1, 2):
+        sums[codes[row[one]]] += weights[one]
+        others[codes[row[one + 1]]] += weights[one + 1]
+    if (end - start) % 2 == 1:
+        sums[codes[row[end - 1]]] += weights[end - 1]
+    groups = 0
+    mass = 0.0
+    for code in range(n_codes + 1):
+        mass = 0.0
+        for k in range(rules.n_stats):
+            own = sums[(code << label_bits) + k] + others[(code << label_bits) + k]
+            work.group_stats[groups, k] = own
+            mass += own
+        work.groups[groups].code = code
+        work.groups[groups].mass = mass
+        groups += 1 if mass > 0.0 and code < n_codes else 0
+    return groups, not mass > 0.0
 
 
 @lean_inner_kernel
