@@ -15,6 +15,7 @@ import hashlib
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,11 @@ class RuleCondition:
         return shares if is_numeric else np.where(cells < 0, self.unseen, shares)
 
     def to_json(self) -> dict[str, Any]:
+        """A JSON object, the same each time: rules share their conditions."""
+        return self._record
+
+    @cached_property
+    def _record(self) -> dict[str, Any]:
         return self.condition.to_json() | {"missing": self.missing, "unseen": self.unseen}
 
 
