@@ -10,11 +10,13 @@ from learners.errors import ModelFormatError, ParameterError, quoted
 from learners.persist import dump
 from learners.rules.classifier import RuleSetClassifier
 from learners.trees.classifier import DecisionTreeClassifier
+from learners.trees.model_tree import ModelTreeRegressor
 from learners.trees.regressor import DecisionTreeRegressor
 
 LEARNERS: tuple[type[Learner], ...] = (
     DecisionTreeClassifier,
     DecisionTreeRegressor,
+    ModelTreeRegressor,
     RuleSetClassifier,
 )
 

@@ -52,7 +52,7 @@ def with_medians(
         leaves, rows, shares: which share of which training row lies in which leaf, shape (entries,).
         target, weights: by row, shape (n,).
     """
-    reading, last = _reading_order(nodes.first_child, nodes.n_children, nodes.parent)
+    reading, last = reading_order(nodes.first_child, nodes.n_children, nodes.parent)
     by_leaf = np.lexsort((target[rows], reading[leaves]))
     place = reading[leaves][by_leaf]
     numbers, own = target[rows][by_leaf], (weights[rows] * shares)[by_leaf]
@@ -67,7 +67,7 @@ def with_medians(
 
 
 @kernel
-def _reading_order(first_child: Int32Array, n_children: Int32Array, parent: Int32Array) -> tuple[IntArray, IntArray]:
+def reading_order(first_child: Int32Array, n_children: Int32Array, parent: Int32Array) -> tuple[IntArray, IntArray]:
     """The nodes' places when the tree is read depth first, and the place after all that lies below each."""
     count = parent.shape[0]
     size = np.ones(count, np.int64)

@@ -53,3 +53,18 @@ REGRESSOR_PRESETS = {
     ),
     "stump": Preset({"max_depth": 1}, "Iba and Langley, Induction of one-level decision trees (1992), by variance."),
 }
+
+MODEL_TREE_PRESETS = {
+    "m5": Preset(
+        {
+            "nominal": "ordered",
+            "min_split": 4,
+            "min_deviation": 0.05,
+            "pruning": "adjusted-error",
+            "pruning_multiplier": 2,
+            "smoothing": 15,
+        },
+        "Wang and Witten, Inducing model trees for continuous classes (1997), after Quinlan (1992): M5', nodes of 4 rows "
+        "and 5 % of the deviation, pruning by adjusted error, smoothing by 15.",
+    ),
+}

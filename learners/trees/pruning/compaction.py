@@ -48,6 +48,12 @@ def cut(nodes: Nodes, at: BoolArray) -> Nodes:
 _LEVEL_ARRAYS = ("level_codes", "level_branch")
 
 
+def kept_by(nodes: Nodes, at: BoolArray) -> IntArray:
+    """The ids of the nodes that :func:`cut` keeps, in the order of their new ids."""
+    kept, _ = _reach((nodes.test != LEAF) & ~at, nodes.first_child, nodes.n_children)
+    return np.flatnonzero(kept)
+
+
 @kernel
 def _reach(inner: BoolArray, first_child: Int32Array, n_children: Int32Array) -> tuple[BoolArray, Int32Array]:
     """Which nodes hang on the root through inner nodes, and how deep each of them then is."""
