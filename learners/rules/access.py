@@ -8,9 +8,10 @@ from learners.base import Learner
 from learners.errors import LearnerError
 from learners.rules.fitted import FittedRules
 from learners.rules.from_tree import rules_of_nodes
-from learners.rules.rule import RuleSet
+from learners.rules.rule import RuleSet, rule_id
 from learners.rules.simplify import simplified
 from learners.trees.estimator import FittedTree
+from learners.trees.model_tree.fitted import FittedModelTree
 
 
 def rules_of(learner: Learner, *, simplify: bool = False, part: range | None = None) -> RuleSet:
@@ -34,6 +35,8 @@ def rules_of(learner: Learner, *, simplify: bool = False, part: range | None = N
         rules = rules_of_nodes(learner.tree_, learner.columns_, learner.target_, learner.utility_, part)
     else:
         raise LearnerError(f"{type(learner).__name__} is neither a tree nor a rule set, so it has no rules")
+    if isinstance(learner, FittedModelTree):
+        rules = _with_functions(rules, learner)
     return simplified(rules) if simplify else rules
 
 
@@ -41,3 +44,15 @@ def count_rules(learner: Learner) -> int:
     """How many rules :func:`rules_of` gives, not simplified; errors as there."""
     learner.check_fitted()
     return learner.tree_.n_leaves if isinstance(learner, FittedTree) else len(rules_of(learner).rules)
+
+
+def _with_functions(rules: RuleSet, learner: FittedModelTree) -> RuleSet:
+    """The rules of a model tree with what their leaves say of a row."""
+    found = []
+    for rule in rules.rules:
+        if rule.leaf is None:
+            raise LearnerError("a rule of a model tree names no leaf")
+        function = learner.function(rule.leaf)
+        tests = (one.condition.text() for one in rule.conditions)
+        found.append(replace(rule, function=function, id=rule_id(rule.leaf, tests, function.text())))
+    return replace(rules, rules=tuple(found))

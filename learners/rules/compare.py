@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from learners.explanation import Condition, name_text, scalar_text
+from learners.explanation import Condition, name_text
 from learners.rules.rule import Rule, RuleCondition, RuleSet
 
 #: Structures with more pairs than this are paired in the order of their bounds instead of by nearness.
@@ -93,7 +93,7 @@ def _written(rule: Rule, *, exact: bool) -> str:
     texts = [
         one.condition.text() if exact or not bounds(one) else _without_bounds(one.condition) for one in _by_column(rule)
     ]
-    return f"{' and '.join(texts) or 'always'}: {scalar_text(rule.answer) if exact or rule.distribution else '…'}"
+    return f"{' and '.join(texts) or 'always'}: {rule.conclusion() if exact or rule.distribution else '…'}"
 
 
 def _by_column(rule: Rule) -> list[RuleCondition]:

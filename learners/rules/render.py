@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from learners.explanation import name_text, scalar_text
+from learners.explanation import name_text
 from learners.rules.rule import Rule, RuleCondition, RuleSet
 
 
@@ -31,7 +31,7 @@ def to_text(rules: RuleSet) -> str:
         lead = f"IF {tests} THEN " if tests else "ALWAYS "
         if rules.ordered and lines:
             lead = f"ELSE {lead}" if tests else "ELSE "
-        lines.append(f"{lead}{target} = {scalar_text(rule.answer)}  [{_support(rule)}{_shares(rule)}]")
+        lines.append(f"{lead}{target} = {rule.conclusion()}  [{_support(rule)}{_shares(rule)}]")
     return "\n".join(lines) + "\n"
 
 
@@ -43,7 +43,7 @@ def to_markdown(rules: RuleSet) -> str:
         tests = " and ".join(_condition_text(condition) for condition in rule.conditions)
         tests = tests or ("else" if rules.ordered and number > 1 else "always")
         spread = rule.confidence if rule.confidence is not None else rule.deviation
-        cells = [str(number), tests, scalar_text(rule.answer), f"{spread:.4g}", f"{rule.weight:.6g}", rule.id]
+        cells = [str(number), tests, rule.conclusion(), f"{spread:.4g}", f"{rule.weight:.6g}", rule.id]
         lines.append(_markdown_row(cells))
     return "\n".join(lines) + "\n"
 

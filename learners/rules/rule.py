@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,7 @@ import numpy as np
 
 from learners.decisions import decide
 from learners.explanation import Condition, scalar_text
+from learners.linear_function import LinearFunction
 from learners.table import Column, Table
 from learners.types import Array, FloatArray, Scalar
 
@@ -79,6 +80,7 @@ class Rule:
             ordered set, and of a rule that several leaves were merged into.
         conditions: one a column, in the order in which the path first tests them.
         answer: the class label, or the mean.
+        function: of a model tree the linear function that answers in place of ``answer``.
         distribution: class shares in class order; ``None`` for regression.
         confidence: share of the answer's class, under utilities not always the largest; ``None`` for regression.
         deviation: standard deviation of the training targets here; ``None`` for classification.
@@ -97,6 +99,11 @@ class Rule:
     rows: int
     weight: float
     leaves: tuple[int, ...] = ()
+    function: LinearFunction | None = None
+
+    def conclusion(self) -> str:
+        """What the rule answers, for people: a label, a number or a linear function."""
+        return scalar_text(self.answer) if self.function is None else self.function.text()
 
     def to_json(self) -> dict[str, Any]:
         record: dict[str, Any] = {"id": self.id}
@@ -110,6 +117,8 @@ class Rule:
             record |= {"distribution": list(self.distribution), "confidence": self.confidence}
         else:
             record["deviation"] = self.deviation
+        if self.function is not None:
+            record["linear"] = self.function.to_json()
         return record | {"rows": self.rows, "weight": self.weight}
 
 
@@ -158,24 +167,27 @@ class RuleSet:
         """
         if self.classes is None:
             raise TypeError("rules of a regression give no probabilities")
-        return self._mean(table, np.array([rule.distribution for rule in self.rules]))
+        return self._mean(table, [np.array(rule.distribution) for rule in self.rules])
 
     def predict(self, table: Table) -> Array:
         """The answer for each row, shape (n,); of equally good classes the first."""
         if self.classes is None:
-            return self._mean(table, np.array([[rule.answer] for rule in self.rules], dtype=np.float64))[:, 0]
+            said = [rule.function or np.array([rule.answer], dtype=np.float64) for rule in self.rules]
+            return self._mean(table, said)[:, 0]
         labels = np.empty(len(self.classes), dtype=object)
         labels[:] = self.classes
         answers: Array = labels[decide(self.predict_proba(table), self.utility)]
         return answers
 
-    def _mean(self, table: Table, answers: FloatArray) -> FloatArray:
-        total = np.zeros((table.n_rows, answers.shape[1]))
+    def _mean(self, table: Table, answers: Sequence[FloatArray | LinearFunction]) -> FloatArray:
+        """The mean answer by the rules' shares; a linear function answers each row by its values."""
+        total = np.zeros((table.n_rows, len(self.classes or (self.target,))))
         left = np.ones(table.n_rows)
         for rule, answer in zip(self.rules, answers, strict=True):
             shares = self.shares(table, rule) * left
             reached = shares > 0
-            total[reached] += shares[reached, None] * answer
+            part = answer.values(table.values[reached])[:, None] if isinstance(answer, LinearFunction) else answer
+            total[reached] += shares[reached, None] * part
             if self.ordered:
                 left[reached] = 0.0
         return total
@@ -191,7 +203,7 @@ class RuleSet:
 
 
 def rule_id(place: int, conditions: Iterable[str], answer: Scalar) -> str:
-    """The place (a leaf's node id or a rank), and a hash of what the rule says."""
+    """The place (a leaf's node id or a rank), and a hash of what the rule says; a function is given by its text."""
     content = "\n".join([*conditions, scalar_text(answer)])
     return f"{place}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
 

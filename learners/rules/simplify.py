@@ -137,7 +137,8 @@ class _Simplification:
 
     def _said(self, rule: Rule) -> tuple[Any, ...]:
         """What rules must have in common to be merged."""
-        return type(rule.answer), rule.answer, rule.deviation, None if self.by_answer else rule.distribution
+        shares = None if self.by_answer else rule.distribution
+        return type(rule.answer), rule.answer, rule.function, rule.deviation, shares
 
     def _numbered(self, rule: Rule) -> tuple[dict[int, int], frozenset[int]]:
         """A rule's conditions as numbers, by column and together."""

@@ -9,6 +9,10 @@ forms answer every row, since one rule answers each, and the second one also nam
 The source must have the model's columns under their own names: numeric ones as numbers, level
 columns as text, or as numbers or booleans where the levels are those. Sums and conjunctions are
 written as balanced trees, because databases bound the depth of an expression.
+
+The linear functions of a model tree are added in the model's own order, so for a row that is not shared the
+answer is the model's to the bit; functions of 50 terms and more, and shared rows, may differ in the last bits.
+A product beyond the range of doubles is kept within it by the model, but not by a database.
 """
 
 from __future__ import annotations
@@ -19,7 +23,8 @@ from typing import Literal
 
 import numpy as np
 
-from learners.rules.rule import RuleCondition, RuleSet
+from learners.linear_function import LinearTerm
+from learners.rules.rule import Rule, RuleCondition, RuleSet
 from learners.rules.sql_literals import identifier, number_literal, scalar_literal
 from learners.table import Column, canonical_text
 
@@ -42,7 +47,7 @@ def case_expression(rules: RuleSet, answer: Literal["label", "leaf", "rule"] = "
         decides is missing or unseen; :func:`select_statement` answers those too.
     """
     results = {
-        "label": lambda rule: scalar_literal(rule.answer),
+        "label": lambda rule: _said(rules, rule),
         "leaf": lambda rule: "NULL" if rule.leaf is None else str(rule.leaf),
         "rule": lambda rule: scalar_literal(rule.id),
     }
@@ -76,7 +81,8 @@ def select_statement(rules: RuleSet, source: str) -> str:
     taken = {column.name for column in rules.columns}
     prediction = identifier(_free_name("prediction", taken))
     if rules.classes is None:
-        mean = _weighted(shares, [float(rule.answer) for rule in rules.rules])
+        said = [float(rule.answer) if rule.function is None else f"({_said(rules, rule)})" for rule in rules.rules]
+        mean = _weighted(shares, said)
         return f"SELECT source.*,\n{mean} AS {prediction}\nFROM {identifier(source)} AS source"
     names = [identifier(name) for name in _probability_names(rules, taken)]
     distributions = np.array([rule.distribution for rule in rules.rules])
@@ -162,10 +168,35 @@ def _labels(column: Column, codes: Sequence[int]) -> str:
     return ", ".join(scalar_literal(column.labels[code]) for code in codes)
 
 
-def _weighted(shares: Sequence[Sequence[str]], answers: Sequence[float]) -> str:
-    """The sum over the rules of share times answer."""
+def _said(rules: RuleSet, rule: Rule) -> str:
+    """What a rule answers: a literal, or a linear function in the order in which it is added up."""
+    if rule.function is None:
+        return scalar_literal(rule.answer)
+    columns = rules.columns
+    terms = [f"{number_literal(term.coefficient)} * {_counted(columns, term)}" for term in rule.function.terms]
+    return _chain([number_literal(rule.function.intercept), *terms], "+")
+
+
+def _counted(columns: Sequence[Column], term: LinearTerm) -> str:
+    """What a term's variable is: a number, or 1 or 0 by a level; its default where that is not known."""
+    column = columns[term.feature]
+    name, default = identifier(column.name), number_literal(term.default)
+    if term.ones is None:
+        return f"COALESCE({name}, {default})"
+    cases = [
+        f"WHEN {name} IN ({_labels(column, codes)}) THEN {number}"
+        for codes, number in ((term.ones, 1), (term.zeros or (), 0))
+        if codes
+    ]
+    return f"CASE {' '.join(cases)} ELSE {default} END"
+
+
+def _weighted(shares: Sequence[Sequence[str]], answers: Sequence[float | str]) -> str:
+    """The sum over the rules of share times answer; an answer may be an expression."""
     terms = [
-        _chain([*own, number_literal(answer)], "*") for own, answer in zip(shares, answers, strict=True) if answer != 0
+        _chain([*own, answer if isinstance(answer, str) else number_literal(answer)], "*")
+        for own, answer in zip(shares, answers, strict=True)
+        if answer != 0
     ]
     return _balanced(terms or [number_literal(0.0)], " +\n")
 

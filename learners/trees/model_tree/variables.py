@@ -22,7 +22,7 @@ _UNTOLD = -1
 
 @dataclass(frozen=True, eq=False)
 class Variables:
-    """V variables, by column and within a column in the order of their first test.
+    """V variables, by column; of one column those that are 1 for the most levels first.
 
     Attributes:
         column: int32 (V,).
@@ -73,7 +73,7 @@ def variables_of(nodes: Nodes, columns: Sequence[Column]) -> tuple[Variables, In
             known[key] = len(found)
             found.append((feature, told))
         of_node[node] = known[key]
-    order = sorted(range(len(found)), key=lambda one: found[one][0])
+    order = sorted(range(len(found)), key=lambda one: _reading_place(*found[one]))
     place = np.empty(len(found) + 1, dtype=np.int64)
     place[order], place[-1] = np.arange(len(found)), -1
     tables = [found[one][1] for one in order]
@@ -82,6 +82,10 @@ def variables_of(nodes: Nodes, columns: Sequence[Column]) -> tuple[Variables, In
     levels = np.concatenate([told for told in tables if told is not None] or [np.zeros(0, np.int8)])
     column = np.array([found[one][0] for one in order], dtype=np.int32)
     return Variables(column, start, levels), place[of_node]
+
+
+def _reading_place(feature: int, told: Int8Array | None) -> tuple[int, int, bytes]:
+    return (feature, 0, b"") if told is None else (feature, -int(np.count_nonzero(told == 1)), told.tobytes())
 
 
 def _told(nodes: Nodes, node: int, column: Column) -> Int8Array | None:
