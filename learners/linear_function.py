@@ -56,7 +56,7 @@ class LinearTerm:
 
     def contributions(self, cells: FloatArray) -> FloatArray:
         """The same of many cells, shape (n,)."""
-        if self.ones is None:
+        if self.ones is None or self.zeros is None:
             counted = np.where(np.isnan(cells), self.default, cells)
         else:
             known = np.where(np.isin(cells, self.zeros), 0.0, self.default)

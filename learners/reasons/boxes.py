@@ -20,6 +20,7 @@ from learners.errors import LearnerError
 from learners.explanation import Condition
 from learners.table import Column, Kind
 from learners.trees.estimator import FittedTree
+from learners.trees.model_tree.fitted import FittedModelTree
 from learners.trees.nodes import LEAF, LEVELS, THRESHOLD, Nodes
 from learners.types import Array, BoolArray, FloatArray, IntArray
 
@@ -237,11 +238,13 @@ def boxes_of(learner: Learner) -> Boxes:
 
     Raises:
         NotFittedError: the learner has not been fitted.
-        LearnerError: it is no tree of tests on single columns.
+        LearnerError: it is no tree of tests on single columns whose leaves have one answer each.
     """
     learner.check_fitted()
     if not isinstance(learner, FittedTree):
         raise LearnerError(f"a {learner.name} is no tree")
+    if isinstance(learner, FittedModelTree):
+        raise LearnerError(f"a {learner.name} answers the rows of a leaf by a linear function, not all alike")
     known = _known.get(learner)
     if known is None or known.nodes is not learner.tree_:
         known = _known[learner] = Boxes(learner.tree_, learner.columns_)

@@ -12,6 +12,7 @@ from learners.base import Learner
 from learners.rules.rule import Rule, RuleSet
 from learners.table import Table
 from learners.trees.estimator import FittedTree
+from learners.trees.model_tree.fitted import FittedModelTree
 from learners.trees.setup import by_column
 from learners.types import FloatArray, IntArray
 
@@ -25,11 +26,13 @@ class Covered:
     Attributes:
         rules: places in the rule set, shape (entries,).
         rows: row numbers; shares: > 0, those of a row sum to 1.
+        answers: of a model tree, what each rule answers each row; else None.
     """
 
     rules: IntArray
     rows: IntArray
     shares: FloatArray
+    answers: FloatArray | None = None
 
 
 def covered(learner: Learner, rules: RuleSet, table: Table) -> Iterator[Covered]:
@@ -50,7 +53,10 @@ def covered(learner: Learner, rules: RuleSet, table: Table) -> Iterator[Covered]
         if isinstance(learner, FittedTree):
             cells = by_column(part.values)
             leaves, rows, shares = learner.packed_tree_.placed(cells, np.arange(part.n_rows))
-            yield Covered(place_of[leaves], rows + first, shares)
+            answers = None
+            if isinstance(learner, FittedModelTree):
+                answers = learner.linear_.values(leaves.astype(np.int64), rows, cells)
+            yield Covered(place_of[leaves], rows + first, shares, answers)
         else:
             yield _answered(rules, part, first)
 
@@ -120,7 +126,8 @@ def supports(
         judged = known[numbers]
         places, truth, shares = places[judged], actual[numbers[judged]], shares[judged]
         if rules.classes is None:
-            for k, values in enumerate((shares, shares * truth, shares * (truth - answers[places]) ** 2)):
+            said = answers[places] if part.answers is None else part.answers[counted][judged]
+            for k, values in enumerate((shares, shares * truth, shares * (truth - said) ** 2)):
                 sums[:, k] += np.bincount(places, values, minlength=n_rules)
         else:
             cells = places * n_sums + truth.astype(np.int64)

@@ -64,7 +64,7 @@ MODEL_TREE_PRESETS = {
             "pruning_multiplier": 2,
             "smoothing": 15,
         },
-        "Wang and Witten, Inducing model trees for continuous classes (1997), after Quinlan (1992): M5', nodes of 4 rows "
-        "and 5 % of the deviation, pruning by adjusted error, smoothing by 15.",
+        "Wang and Witten, Inducing model trees for continuous classes (1997), after Quinlan (1992): M5', nodes of 4 "
+        "rows and 5 % of the deviation, pruning by adjusted error, smoothing by 15.",
     ),
 }

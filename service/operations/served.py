@@ -17,6 +17,7 @@ from learners.base import Classifier, Learner
 from learners.explanation import Explanation
 from learners.table import Table
 from learners.trees.estimator import TreeEstimator
+from learners.trees.model_tree.fitted import FittedModelTree
 from learners.trees.traverse import PackedTree
 from learners.types import FloatArray, Scalar
 from service.errors import Fault, TooLarge
@@ -24,6 +25,7 @@ from service.formats.written_numbers import PLAIN, NumberSyntax
 from service.operations.codec import RowCodec, to_matrix
 from service.operations.json_text import encode_json
 from service.operations.rows import Inputs
+from service.operations.served_linear import LinearDescent
 from service.operations.served_tree import MAX_NODES, Descent, Reasons
 
 #: Bytes of answers that are kept as fragments; past it the memory starts anew.
@@ -101,13 +103,19 @@ class ServedModel:
         #: The answer's JSON up to, without, its list of predictions.
         self.head = encode_json(self.identity.to_json())[:-1]
         self.codec = RowCodec(self.inputs)
-        self._tree: PackedTree | None = learner.packed_tree_ if isinstance(learner, TreeEstimator) else None
+        #: Whether answers come again: those of a linear function do not, so they are not kept.
+        self._keeps = not isinstance(learner, FittedModelTree)
+        tree = learner if isinstance(learner, TreeEstimator) and self._keeps else None
+        self._tree: PackedTree | None = None if tree is None else tree.packed_tree_
         self._n_nodes = len(self._tree.answers) if self._tree is not None else 0
         self._known = _Known(self._n_nodes)
         self._descent: Descent | None = None
-        if isinstance(learner, TreeEstimator) and self._n_nodes <= MAX_NODES:
-            self._descent = Descent(learner.tree_, learner.packed_tree_, learner.columns_)
-            self._reasons = Reasons(learner.tree_, learner.columns_)
+        self._linear: LinearDescent | None = None
+        if isinstance(learner, FittedModelTree) and learner.tree_.n_nodes <= MAX_NODES:
+            self._linear = LinearDescent(learner)
+        elif tree is not None and self._n_nodes <= MAX_NODES:
+            self._descent = Descent(tree.tree_, tree.packed_tree_, tree.columns_)
+            self._reasons = Reasons(tree.tree_, tree.columns_)
         #: Most tests on one path, and on all the paths that a row may follow together.
         self._depth, self._total_depth = _depths(learner)
 
@@ -133,13 +141,15 @@ class ServedModel:
 
     def lines(self, delimiter: str) -> dict[bytes, bytes]:
         """What follows the row's number in a line of CSV, by the members of the answer, as far as it was written."""
-        return self._known.lines.setdefault(delimiter, {})
+        return self._known.lines.setdefault(delimiter, {}) if self._keeps else {}
 
     def _by_numbers(self, values: FloatArray) -> list[bytes]:
         """The same from what the learner answers to each row."""
         if not len(values):
             return []
         numbers = np.ascontiguousarray(self._numbers(Table(self.inputs.columns, values)))
+        if not self._keeps:
+            return [encode_json(self._members(row))[1:-1] for row in numbers.tolist()]
         keys: list[bytes] = numbers.view(f"V{numbers.shape[1] * 8}").ravel().tolist()
         known = self._known.by_numbers
         fragments = [known.get(key) for key in keys]
@@ -153,6 +163,8 @@ class ServedModel:
 
         With ``explain`` the members include the reason.
         """
+        if self._linear is not None:
+            return None if explain else self._linear_plain(self._linear, rows)
         descent = self._descent
         if descent is None or (explain and len(rows) * self._depth > _SHORT_TESTS):
             return None
@@ -167,6 +179,10 @@ class ServedModel:
                 members = b"".join((members, b',"explanation":', self._reason(leaf, cells)))
             found.append(members)
         return found
+
+    def _linear_plain(self, linear: LinearDescent, rows: Sequence[Sequence[float]]) -> list[bytes] | None:
+        values = [linear.value(cells) for cells in rows]
+        return None if None in values else [b'"value":' + encode_json(value) for value in values]
 
     def _learn_leaf(self, known: _Known, leaf: int, cells: Sequence[float]) -> bytes:
         (fragment,) = self._by_numbers(to_matrix([cells]))

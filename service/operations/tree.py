@@ -7,6 +7,7 @@ from typing import Any
 from learners.decisions import decide
 from learners.table import Column
 from learners.trees.estimator import FittedTree
+from learners.trees.model_tree.fitted import FittedModelTree
 from learners.trees.nodes import LEAF, THRESHOLD, Nodes
 from learners.trees.paths import condition_of
 from learners.types import FloatArray
@@ -94,7 +95,10 @@ def tree_of(model: ServedModel) -> FittedTree:
 def _answer(learner: FittedTree, node: int, shares: FloatArray | None) -> dict[str, Any]:
     if shares is None:
         value, variance = learner.tree_.value[node, :2].tolist()
-        return {"value": value, "variance": variance}
+        answer = {"value": value, "variance": variance}
+        if isinstance(learner, FittedModelTree) and learner.tree_.test[node] == LEAF:
+            answer["linear"] = learner.function(node).to_json()
+        return answer
     labels, own = learner.target_.labels, shares[node : node + 1]
     return {
         "label": labels[int(decide(own, learner.utility_)[0])],

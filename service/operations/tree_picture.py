@@ -7,6 +7,7 @@ from typing import Any, Literal
 from urllib.parse import urlencode
 
 from learners.explanation import PathExplanation
+from learners.trees.model_tree.fitted import FittedModelTree
 from service.operations.predict import refuse_if_all_bad
 from service.operations.rows import Options, encode_records
 from service.operations.served import ServedModel
@@ -79,6 +80,7 @@ def _drawn(model: ServedModel, view: View, lit: Lit, *, linked: bool) -> str:
             learner.target_,
             extent,
             utility=learner.utility_,
+            function=learner.function if isinstance(learner, FittedModelTree) else None,
             narrow=view.layout == "narrow",
             lit=lit,
             link=address if linked else None,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from learners.linear_function import LinearFunction
 from learners.table import Column
 from learners.trees.nodes import Nodes
 from learners.trees.paths import path_to
@@ -38,6 +39,7 @@ class Picture:
         lit: the way of a row, which stands out.
         link: address of the picture of what is beneath a node; ``None`` makes no links.
         utility: by which a node decides for a class (see :mod:`learners.decisions`); ``None``: the likeliest.
+        function: of a model tree, what a leaf answers.
     """
 
     title: str
@@ -49,6 +51,7 @@ class Picture:
     lit: Lit = field(default_factory=Lit)
     link: Callable[[int], str] | None = None
     utility: FloatArray | None = None
+    function: Callable[[int], LinearFunction] | None = None
 
 
 def tree_svg(picture: Picture) -> str:
@@ -62,7 +65,9 @@ class _Drawing:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.nodes = picture.nodes
-        self.wording = Wording(picture.nodes, picture.columns, picture.target, picture.lit, picture.utility)
+        self.wording = Wording(
+            picture.nodes, picture.columns, picture.target, picture.lit, picture.utility, picture.function
+        )
         self.placed = place(self.nodes, picture.extent, narrow=picture.narrow)
         self.by_node = {placed.node: placed for placed in self.placed}
         self.colours = class_colours(self.nodes.value[0]) if self.wording.labels else {}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from learners.decisions import decide
 from learners.explanation import Condition, PathExplanation, scalar_text
+from learners.linear_function import LinearFunction
 from learners.table import Column
-from learners.trees.nodes import Nodes
+from learners.trees.nodes import LEAF, Nodes
 from learners.trees.paths import condition_of
 from learners.types import FloatArray, Scalar
 from service.reports.tree_layout import Placed
@@ -47,8 +48,10 @@ class Wording:
         target: Column,
         lit: Lit,
         utility: FloatArray | None = None,
+        function: Callable[[int], LinearFunction] | None = None,
     ) -> None:
         self._nodes = nodes
+        self._function = function
         self._utility = utility
         self._columns = columns
         self._lit = lit
@@ -76,7 +79,10 @@ class Wording:
     def _answer(self, node: int, rows: str) -> tuple[str, str]:
         if not self.labels:
             mean, variance = self._nodes.value[node, :2].tolist()
-            return f"{mean:.6g}", f"± {max(variance, 0.0) ** 0.5:.3g} · {rows}"
+            spread = f"± {max(variance, 0.0) ** 0.5:.3g} · {rows}"
+            if self._function is not None and self._nodes.test[node] == LEAF:
+                return sum_text(self._function(node)), f"mean {mean:.4g} {spread}"
+            return f"{mean:.6g}", spread
         shares = self.shares(node)
         best = self.decided(node)
         return self.labels[best], f"{percent(shares[best])} of {rows}" if self._nodes.weight[
@@ -86,6 +92,8 @@ class Wording:
     def tooltip(self, placed: Placed) -> str:
         """Everything about a node."""
         big, small = self.lines(placed)
+        if self._function is not None and not placed.children and not placed.folded:
+            big = self._function(placed.node).text()
         text = f"node {placed.node}: {big}, {small}"
         if self.labels:
             shares = self.shares(placed.node)
@@ -118,6 +126,14 @@ def test_text(condition: Condition) -> str:
     if condition.operator == "interval":
         return f"{short(condition.low)} < … ≤ {short(condition.high)}"
     return f"{'≤' if condition.operator == '<=' else '>'} {short(condition.threshold)}"
+
+
+def sum_text(function: LinearFunction) -> str:
+    """A linear function in few digits."""
+    pieces = [f"{function.intercept:.4g}"]
+    for term in function.terms:
+        pieces.append(f"{'−' if term.coefficient < 0 else '+'} {abs(term.coefficient):.3g}·{term.variable_text()}")
+    return " ".join(pieces)
 
 
 def short(value: Scalar | None) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from service.schemas.base import Answer, ProblemFault
+from service.schemas.linear import LinearReason
 
 Cell = StrictBool | StrictInt | StrictFloat | StrictStr | None
 Label = StrictBool | StrictInt | StrictFloat | StrictStr
@@ -148,6 +149,7 @@ class Branch(Answer):
     training_weight: float
     distribution: list[Share] | None = None
     value: float | None = None
+    linear: LinearReason | None = Field(None, description="of a model tree: how `value` comes about")
 
 
 class Omitted(Answer):

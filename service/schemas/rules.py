@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from service.schemas.base import Answer
+from service.schemas.linear import LinearFunction
 from service.schemas.predictions import Condition, Label
 
 
@@ -26,7 +27,8 @@ class Rule(Answer):
     )
     leaves: list[int] | None = Field(None, description="of several leaves that were merged into one rule: their ids")
     conditions: list[RuleCondition]
-    answer: Label
+    answer: Label = Field(description="of a model tree the mean of the leaf's training targets; see `linear`")
+    linear: LinearFunction | None = Field(None, description="of a model tree: the answer of each row")
     distribution: list[float] | None = Field(None, description="class shares, in the order of `classes`")
     confidence: float | None = Field(None, description="share of the answer's class")
     deviation: float | None = Field(None, description="of a regression: standard deviation of the training targets")

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from service.schemas.base import Answer
+from service.schemas.linear import LinearFunction
 from service.schemas.predictions import Cell, Condition, Label, RowOptions, Share
 
 
@@ -31,6 +32,7 @@ class Node(Answer):
     distribution: list[Share] | None = None
     value: float | None = Field(None, description="of a regression: the mean")
     variance: float | None = None
+    linear: LinearFunction | None = Field(None, description="of a leaf of a model tree: what it answers")
     column: str | None = Field(None, description="the column that is tested; absent in a leaf")
     threshold: Label | None = None
     gain: float | None = None

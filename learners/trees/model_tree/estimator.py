@@ -28,7 +28,7 @@ from learners.trees.pruning.compaction import cut, kept_by
 from learners.trees.regressor import check_target
 from learners.trees.setup import by_column
 from learners.trees.traverse import pack
-from learners.types import BoolArray, FloatArray, IntArray
+from learners.types import FloatArray
 
 
 @learner
@@ -112,7 +112,9 @@ class ModelTreeRegressor(TreeEstimator, FittedModelTree, Regressor):
         models = fit_models(
             nodes, placed, cells, numbers, variables, of_node, max_terms=int(self.max_terms), progress=progress
         )
-        at = _nowhere(nodes) if self.pruning == "none" else where_models_serve(nodes, models, float(self.pruning_multiplier))
+        at = np.zeros(nodes.n_nodes, np.bool_)
+        if self.pruning == "adjusted-error":
+            at = where_models_serve(nodes, models, float(self.pruning_multiplier))
         pruned, kept = cut(nodes, at), kept_by(nodes, at)
         means = LeafMeans(nodes, placed, cells, variables)
         self.linear_ = smoothed_leaves(pruned, kept, models, float(self.smoothing), variables, means)
@@ -175,7 +177,3 @@ class ModelTreeRegressor(TreeEstimator, FittedModelTree, Regressor):
         made: Self = super().from_state(state)
         made.linear_ = LinearLeaves.from_arrays(state.arrays)
         return made
-
-
-def _nowhere(nodes: Nodes) -> BoolArray:
-    return np.zeros(nodes.n_nodes, np.bool_)

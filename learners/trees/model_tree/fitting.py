@@ -2,7 +2,7 @@
 
 A leaf's model is its mean. An inner node takes the variables that the tests in its subtree ask for (M5), those
 first that lower the impurity most there, and no more than a given number; see
-:mod:`learners.trees.model_tree.least_squares` for the fit. A row that missing values have divided counts in each
+:mod:`learners.trees.model_tree.terms` for the fit. A row that missing values have divided counts in each
 node with its share.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from learners.base import Progress
 from learners.trees.leaves import reading_order
-from learners.trees.model_tree.least_squares import fit_terms
+from learners.trees.model_tree.terms import fit_terms
 from learners.trees.model_tree.variables import Variables
 from learners.trees.nodes import Nodes
 from learners.types import Array, FloatArray, IntArray

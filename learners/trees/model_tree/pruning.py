@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from learners.trees.model_tree.fitting import NodeModels
-from learners.trees.model_tree.least_squares import adjusted
+from learners.trees.model_tree.terms import adjusted
 from learners.trees.nodes import Nodes
 from learners.types import BoolArray
 
@@ -23,7 +23,7 @@ def where_models_serve(nodes: Nodes, models: NodeModels, multiplier: float) -> B
         models: its nodes' models.
         multiplier: c.
     """
-    at = nodes.n_children == 0
+    at: BoolArray = nodes.n_children == 0
     parameters = models.parameters.astype(np.float64)
     error = models.error.copy()
     weight = nodes.weight

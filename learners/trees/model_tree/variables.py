@@ -93,7 +93,7 @@ def _told(nodes: Nodes, node: int, column: Column) -> Int8Array | None:
     if column.is_numeric:
         return None
     if nodes.test[node] == THRESHOLD:
-        return (np.arange(len(column.levels)) > nodes.threshold[node]).astype(np.int8)
+        return np.asarray(np.arange(len(column.levels)) > nodes.threshold[node], dtype=np.int8)
     told = np.full(len(column.levels), _UNTOLD, dtype=np.int8)
     codes, branches = nodes.levels_of(node)
     told[codes] = branches
