@@ -6,6 +6,8 @@ judged as in the paper or by the variance, and any two rows make a side. The tes
 against both ways of judging.
 """
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -41,7 +43,7 @@ def candidates(table, orders, rows):
         cells = table.values[rows, place]
         if column.is_numeric:
             values = np.unique(cells)
-            for low, high in zip(values[:-1], values[1:], strict=True):
+            for low, high in pairwise(values):
                 yield column.name, (low + high) / 2, cells <= (low + high) / 2
         else:
             order = orders[place]
