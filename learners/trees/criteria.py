@@ -17,7 +17,13 @@ from learners._accel import lean_inner_kernel, lean_kernel
 from learners.types import FloatArray
 
 ENTROPY, GINI, VARIANCE = 0, 1, 2
-CRITERIA = {"entropy": ENTROPY, "gain-ratio": ENTROPY, "gini": GINI, "variance": VARIANCE}
+CRITERIA = {
+    "entropy": ENTROPY,
+    "gain-ratio": ENTROPY,
+    "gini": GINI,
+    "variance": VARIANCE,
+    "deviation": VARIANCE,  # the same sums; how they are judged is told apart by ``Rules.by_deviation``
+}
 
 
 @lean_inner_kernel

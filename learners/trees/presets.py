@@ -57,6 +57,7 @@ REGRESSOR_PRESETS = {
 MODEL_TREE_PRESETS = {
     "m5": Preset(
         {
+            "criterion": "deviation",
             "nominal": "ordered",
             "min_split": 4,
             "min_deviation": 0.05,

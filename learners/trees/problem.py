@@ -29,6 +29,7 @@ class Rules(NamedTuple):
 
     criterion: int
     by_ratio: bool
+    by_deviation: bool  # regression by the standard deviation in place of the variance
     nominal: int
     unit: bool  # every weight is 1 and no value is missing, so counts are whole numbers
     mass_is_weight: bool  # no weight is below 1, so what stop rules count is the weight

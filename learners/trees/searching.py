@@ -10,6 +10,7 @@ from learners._accel import lean_inner_kernel
 from learners.trees.criteria import VARIANCE, total_weight, weighted_log
 from learners.trees.missing import known_end, known_stats
 from learners.trees.problem import KNOWN, ORDERED, TIE, WEIGHT, Grown, Problem, Rules, Work
+from learners.trees.splitters.deviation import scan_deviations
 from learners.trees.splitters.groups import fill_groups
 from learners.trees.splitters.kinds import assign_groups, best_test, is_multiway, kind_of
 from learners.trees.splitters.ordered import count_cuts
@@ -39,6 +40,8 @@ def evaluate_columns(
             place, gain, ratio = evaluate_codes(problem, rules, work, grown, node, column)
         else:
             place, gain, ratio = evaluate_keys(problem, rules, work, grown, node, column)
+        if rules.by_deviation:  # times the node's own deviation, so that it compares with the variance
+            gain *= math.sqrt(grown.nodes[node].impurity)
         if place == _CONSTANT:
             active[column] = False
         if place < 0 or gain < rules.min_gain:
@@ -69,7 +72,10 @@ def evaluate_keys(
     else:
         mass = known_stats(problem, rules, keys, start, stop, stats)
     least = threshold_least(rules, mass)
-    place, gain_sum = best_threshold(problem, rules, work, keys, start, stop, mass, least)
+    if rules.by_deviation:
+        place, gain_sum = scan_deviations(problem, rules, work, keys, start, stop, mass, least)
+    else:
+        place, gain_sum = best_threshold(problem, rules, work, keys, start, stop, mass, least)
     if place < 0:
         return _NONE, 0.0, 0.0
     gain = gain_sum / weight

@@ -97,6 +97,7 @@ def _rules(options: GrowthOptions, n_classes: int, unit: bool, mass_is_weight: b
     return Rules(
         criterion=criterion,
         by_ratio=options.criterion == "gain-ratio",
+        by_deviation=options.criterion == "deviation",
         nominal=NOMINAL[options.nominal],
         unit=unit,
         mass_is_weight=mass_is_weight,

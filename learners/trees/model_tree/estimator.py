@@ -53,6 +53,12 @@ class ModelTreeRegressor(TreeEstimator, FittedModelTree, Regressor):
     )
     presets: ClassVar[Mapping[str, Preset]] = MODEL_TREE_PRESETS
 
+    criterion: str = choice(
+        "deviation",
+        ("deviation", "variance"),
+        "What a test gains: less standard deviation in its branches on average (M5), or less variance. Gains of "
+        "deviation are told times the deviation of the node, and are so at most its variance.",
+    )
     nominal: str = choice(
         "ordered",
         ("ordered", "subset"),
@@ -124,7 +130,7 @@ class ModelTreeRegressor(TreeEstimator, FittedModelTree, Regressor):
 
     def _grown(self, table: Table, target: FloatArray, weights: FloatArray, progress: Progress) -> Nodes:
         """The tree before pruning; no node below the least deviation is split."""
-        options = replace(self._options("variance"), nominal="subset")
+        options = replace(self._options(self.criterion), nominal="subset")
         if self.nominal == "ordered":
             orders = orders_of(table, target, weights)
             nodes = in_levels(grow_tree(in_order(table, orders), target, 0, weights, options, progress), orders)

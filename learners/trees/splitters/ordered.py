@@ -12,6 +12,7 @@ import numpy as np
 from learners._accel import lean_inner_kernel
 from learners.trees.criteria import GINI, VARIANCE, impurity_sum
 from learners.trees.problem import LEFT, RIGHT, TIE, Problem, Rules, Work
+from learners.trees.splitters.deviation import cut_by_deviations
 from learners.trees.splitters.threshold import between
 from learners.types import FloatArray
 
@@ -28,6 +29,8 @@ def best_cut(
     problem: Problem, rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
 ) -> tuple[int, float]:
     """The best cut between two groups that follow each other in ``order``."""
+    if rules.by_deviation:
+        return cut_by_deviations(work, groups, stats, mass, least)
     if rules.binary or rules.criterion == VARIANCE:
         return cut_by_moments(rules, work, groups, stats, mass, least)
     return cut_by_classes(problem, rules, work, groups, stats, mass, least)
