@@ -10,6 +10,7 @@ from learners.base import Classifier, Learner
 from learners.checks import samples
 from learners.checks.require import MakeLearner, answers, require, require_close, require_json
 from learners.explanation import Branch, Condition, Explanation, Judgement, RuleExplanation, Step
+from learners.linear_function import LinearBranch
 from learners.table import UNSEEN, Column, Table
 from learners.types import Array, Scalar
 
@@ -96,11 +97,22 @@ def _judge(judgement: Judgement, table: Table, row: int) -> bool:
 def _leaf_answer(model: Learner, branch: Branch) -> Array:
     if not isinstance(model, Classifier):
         require(branch.value is not None, "a branch has no value")
+        if isinstance(branch, LinearBranch):
+            _check_contributions(branch)
         return np.array(branch.value)
     require(branch.distribution is not None, "a branch has no distribution")
     labels, shares = zip(*branch.distribution or (), strict=True)
     require(labels == model.target_.labels, f"a branch's labels are {labels}, not the classes")
     return np.array(shares)
+
+
+def _check_contributions(branch: LinearBranch) -> None:
+    """Intercept and contributions, added in their order, are the value."""
+    total = branch.function.intercept
+    require(len(branch.contributions) == len(branch.function.terms), "not one contribution a term")
+    for contribution in branch.contributions:
+        total += contribution.amount
+    require(total == branch.value, f"the contributions add up to {total}, the value is {branch.value}")
 
 
 def _check_steps(steps: Sequence[Step], table: Table, row: int) -> None:

@@ -71,6 +71,10 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
         {"criterion": "entropy", "nominal": "multiway", "pruning": "chi-square", "significance": 0.2},
     ),
     "mdl": ("decision-tree-classifier", {"pruning": "minimum-length", "nominal": "one-vs-rest"}),
+    "model-tree-subset": (
+        "model-tree-regressor",
+        {"nominal": "subset", "criterion": "variance", "pruning": "none", "smoothing": 0, "max_leaves": 7},
+    ),
     "best-first": ("decision-tree-regressor", {"max_leaves": 8, "nominal": "one-vs-rest", "min_leaf": 3}),
 }
 

@@ -10,19 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from learners.base import Progress
 from learners.trees.leaves import reading_order
-from learners.trees.model_tree.terms import fit_terms
+from learners.trees.model_tree.terms import fit_nodes
 from learners.trees.model_tree.variables import Variables
 from learners.trees.nodes import Nodes
 from learners.types import Array, FloatArray, IntArray
 
 #: Errors nearer than this share of the target's deviation are equal.
 TIE = 1e-9
-_NODES_A_REPORT = 500
+#: Nodes that are fitted between two reports.
+_NODES_AT_ONCE = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +33,8 @@ class NodeModels:
 
     Attributes:
         intercept: float64 (N,).
-        terms: for each node its variables, ascending, and their coefficients.
+        first: int64 (N + 1,), where each node's terms begin.
+        variable, coefficient: int64 and float64 (T,), the terms; variables ascend within a node.
         error: float64 (N,), mean absolute residual.
         rows: float64 (N,), how many rows the node has: each counts as its weight, or 1 if that is more, times the
             share of it that comes here.
@@ -39,7 +42,9 @@ class NodeModels:
     """
 
     intercept: FloatArray
-    terms: list[tuple[IntArray, FloatArray]]
+    first: IntArray
+    variable: IntArray
+    coefficient: FloatArray
     error: FloatArray
     rows: FloatArray
     slack: float
@@ -47,7 +52,12 @@ class NodeModels:
     @property
     def parameters(self) -> IntArray:
         """Terms and intercept of each node, shape (N,)."""
-        return np.array([len(variables) + 1 for variables, _ in self.terms], dtype=np.int64)
+        return np.diff(self.first) + 1
+
+    def terms(self, node: int) -> list[tuple[int, float]]:
+        """A node's variables and their coefficients."""
+        span = slice(int(self.first[node]), int(self.first[node + 1]))
+        return list(zip(self.variable[span].tolist(), self.coefficient[span].tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,34 +122,60 @@ def fit_models(
     intercept = nodes.value[:, 0].copy()
     rows = placed.sums(placed.counts)
     error = _deviations(nodes, placed, target)
-    nothing = (np.zeros(0, np.int64), np.zeros(0))
-    terms = [nothing] * nodes.n_nodes
-    for done, (node, candidates) in enumerate(_candidates(nodes, of_node, max_terms)):
-        if done % _NODES_A_REPORT == 0:
-            progress(0.5 + 0.4 * (1 - node / nodes.n_nodes), f"fitting linear models, {done} done")
-        entries = placed.at(node)
-        own = placed.rows[entries]
-        design = np.empty((len(candidates), len(own)))
-        for place, variable in enumerate(candidates):
-            design[place] = variables.values(variable, cells[variables.column[variable], own])
-        intercept[node], coefficients, kept, error[node] = fit_terms(
-            design, target[own], placed.weights[entries], float(rows[node]), slack
+    counts = np.zeros(nodes.n_nodes, dtype=np.int64)
+    found: list[tuple[IntArray, FloatArray]] = []
+    inner = int(np.count_nonzero(of_node >= 0))
+    done = 0
+    waiting = _candidates(nodes, of_node, max_terms)
+    while some := list(islice(waiting, _NODES_AT_ONCE)):
+        own = np.array([node for node, _ in some])
+        first = np.cumsum([0, *(len(candidates) for _, candidates in some)])
+        candidates = np.array([one for _, listed in some for one in listed], dtype=np.int64)
+        intercept[own], error[own], coefficients, kept = fit_nodes(
+            first,
+            candidates,
+            placed.starts[own],
+            placed.ends[own],
+            rows[own],
+            placed.rows,
+            placed.weights,
+            target,
+            cells,
+            variables.column,
+            variables.start,
+            variables.levels,
+            slack,
         )
-        chosen = np.array(candidates, dtype=np.int64)[kept]
-        order = np.argsort(chosen)
-        terms[node] = chosen[order], coefficients[kept][order]
-    return NodeModels(intercept, terms, error, rows, slack)
+        order = np.lexsort((candidates, np.repeat(np.arange(len(some)), np.diff(first))))
+        order = order[kept[order]]
+        counts[own] = np.diff(np.concatenate(([0], np.cumsum(kept)))[first])
+        found.append((candidates[order], coefficients[order]))
+        done += len(some)
+        progress(0.5 + 0.4 * done / inner, f"{done} linear models fitted")
+    return NodeModels(intercept, *_by_node(counts, np.flatnonzero(of_node >= 0)[::-1], found), error, rows, slack)
+
+
+def _by_node(
+    counts: IntArray, fitted: IntArray, found: list[tuple[IntArray, FloatArray]]
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Terms that were found node after node in some order, in the order of the nodes, and where each begins."""
+    first = np.concatenate(([0], np.cumsum(counts)))
+    variable = np.concatenate([np.zeros(0, np.int64), *(variables for variables, _ in found)])
+    coefficient = np.concatenate([np.zeros(0), *(coefficients for _, coefficients in found)])
+    order = np.argsort(np.repeat(fitted, counts[fitted]), kind="stable")
+    return first, variable[order], coefficient[order]
 
 
 def _deviations(nodes: Nodes, placed: Placed, target: FloatArray) -> FloatArray:
     """Mean absolute deviation of each leaf from its mean; 0 of other nodes."""
     error = np.zeros(nodes.n_nodes)
-    for node in nodes.leaves().tolist():
-        entries = placed.at(node)
-        own = placed.weights[entries]
-        if len(own):
-            rests = np.abs(target[placed.rows[entries]] - nodes.value[node, 0])
-            error[node] = float(np.sum(own / own.sum() * rests))
+    leaves = nodes.leaves()
+    leaves = leaves[placed.ends[leaves] > placed.starts[leaves]]
+    leaves = leaves[np.argsort(placed.starts[leaves])]  # their entries follow each other
+    counts = placed.ends[leaves] - placed.starts[leaves]
+    rests = np.abs(target[placed.rows] - np.repeat(nodes.value[leaves, 0], counts))
+    weights = np.add.reduceat(placed.weights, placed.starts[leaves])
+    error[leaves] = np.add.reduceat(placed.weights / np.repeat(weights, counts) * rests, placed.starts[leaves])
     return error
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from learners._accel import kernel
 from learners.trees.model_tree.fitting import NodeModels
 from learners.trees.model_tree.terms import adjusted
 from learners.trees.nodes import Nodes
-from learners.types import BoolArray
+from learners.types import BoolArray, FloatArray, Int32Array
 
 
 def where_models_serve(nodes: Nodes, models: NodeModels, multiplier: float) -> BoolArray:
@@ -23,20 +24,46 @@ def where_models_serve(nodes: Nodes, models: NodeModels, multiplier: float) -> B
         models: its nodes' models.
         multiplier: c.
     """
-    at: BoolArray = nodes.n_children == 0
     parameters = models.parameters.astype(np.float64)
-    error = models.error.copy()
-    weight = nodes.weight
-    for node in range(nodes.n_nodes - 1, -1, -1):
-        if at[node]:
-            continue
-        children = slice(int(nodes.first_child[node]), int(nodes.first_child[node] + nodes.n_children[node]))
-        shares = weight[children] / weight[children].sum()
-        below = float(np.sum(shares * error[children]))
-        size = float(parameters[children].sum()) + 1
-        own = float(adjusted(error[node], models.rows[node], parameters[node], multiplier))
-        if own <= float(adjusted(below, models.rows[node], size, multiplier)) + models.slack:
+    return _bottom_up(
+        nodes.first_child,
+        nodes.n_children,
+        nodes.weight,
+        models.error.copy(),
+        models.rows,
+        parameters,
+        float(multiplier),
+        models.slack,
+    )
+
+
+@kernel
+def _bottom_up(
+    first_child: Int32Array,
+    n_children: Int32Array,
+    weight: FloatArray,
+    error: FloatArray,
+    rows: FloatArray,
+    parameters: FloatArray,
+    multiplier: float,
+    slack: float,
+) -> BoolArray:
+    """Children before parents; ``error`` and ``parameters`` become those of what each node is left with."""
+    at = np.zeros(weight.shape[0], np.bool_)
+    for node in range(weight.shape[0] - 1, -1, -1):
+        below = 0.0
+        total = 0.0
+        size = 1.0
+        for child in range(first_child[node], first_child[node] + n_children[node]):
+            below += weight[child] * error[child]
+            total += weight[child]
+            size += parameters[child]
+        if n_children[node] > 0:
+            below /= total
+        own = adjusted(error[node], rows[node], parameters[node], multiplier)
+        if n_children[node] == 0 or own <= adjusted(below, rows[node], size, multiplier) + slack:
             at[node] = True
         else:
-            error[node], parameters[node] = below, size
+            error[node] = below
+            parameters[node] = size
     return at

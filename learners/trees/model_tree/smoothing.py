@@ -27,12 +27,12 @@ class _Mixture:
     intercept: float
     terms: dict[int, float]
 
-    def with_model(self, amount: float, intercept: float, terms: tuple[IntArray, FloatArray]) -> _Mixture:
-        """The same with an amount of a model added."""
+    def with_model(self, amount: float, models: NodeModels, node: int) -> _Mixture:
+        """The same with an amount of a node's model added."""
         mixed = dict(self.terms)
-        for variable, coefficient in zip(terms[0].tolist(), terms[1].tolist(), strict=True):
+        for variable, coefficient in models.terms(node):
             mixed[variable] = mixed.get(variable, 0.0) + amount * coefficient
-        return _Mixture(self.share, self.intercept + amount * intercept, mixed)
+        return _Mixture(self.share, self.intercept + amount * float(models.intercept[node]), mixed)
 
 
 def smoothed_leaves(
@@ -54,7 +54,7 @@ def smoothed_leaves(
         mixture = mixtures.pop(node)
         old = int(kept[node])
         if nodes.test[node] == LEAF:
-            own = mixture.with_model(mixture.share, float(models.intercept[old]), models.terms[old])
+            own = mixture.with_model(mixture.share, models, old)
             found.append((own.intercept, own.terms))
             continue
         found.append((0.0, {}))
@@ -63,7 +63,7 @@ def smoothed_leaves(
             given = mixture.share * strength / (rows + strength) if strength > 0 else 0.0
             mixed = mixture
             if given > 0:
-                mixed = mixture.with_model(given, float(models.intercept[old]), models.terms[old])
+                mixed = mixture.with_model(given, models, old)
             mixtures[child] = _Mixture(mixture.share - given, mixed.intercept, mixed.terms)
     return _as_arrays(nodes, kept, found, variables, means)
 

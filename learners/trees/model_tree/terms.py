@@ -17,7 +17,66 @@ import numpy as np
 
 from learners._accel import inner_kernel, kernel
 from learners.trees.model_tree.least_squares import cheapest, drop, orthogonalise, solve, standardise
-from learners.types import BoolArray, FloatArray
+from learners.types import BoolArray, FloatArray, Int8Array, Int32Array, IntArray
+
+
+@kernel
+def fit_nodes(  # noqa: PLR0913, PLR0917 - nodes, rows and variables are this many arrays
+    first: IntArray,
+    candidates: IntArray,
+    starts: IntArray,
+    ends: IntArray,
+    counts: FloatArray,
+    rows: IntArray,
+    weights: FloatArray,
+    target: FloatArray,
+    cells: FloatArray,
+    column: Int32Array,
+    start: IntArray,
+    levels: Int8Array,
+    slack: float,
+) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
+    """:func:`fit_terms` of several nodes.
+
+    Args:
+        first, candidates: node i has the variables ``candidates[first[i] : first[i + 1]]``.
+        starts, ends: and the entries ``starts[i] : ends[i]``; counts: as so many rows.
+        rows, weights: of all entries.
+        target, cells: of all rows, shapes (n,) and (d, n).
+        column, start, levels: see :class:`~learners.trees.model_tree.variables.Variables`.
+        slack: as there.
+
+    Returns:
+        Intercepts and errors by node; coefficients and whether they are kept by candidate.
+    """
+    n_nodes = starts.shape[0]
+    intercepts = np.empty(n_nodes)
+    errors = np.empty(n_nodes)
+    coefficients = np.zeros(candidates.shape[0])
+    kept = np.zeros(candidates.shape[0], np.bool_)
+    for node in range(n_nodes):
+        own = rows[starts[node] : ends[node]]
+        listed = candidates[first[node] : first[node + 1]]
+        design = np.empty((listed.shape[0], own.shape[0]))
+        for j in range(listed.shape[0]):
+            _gather(cells[column[listed[j]]], own, start[listed[j]], levels, design[j])
+        intercepts[node], found, chosen, errors[node] = fit_terms(
+            design, target[own], weights[starts[node] : ends[node]], counts[node], slack
+        )
+        coefficients[first[node] : first[node + 1]] = found
+        kept[first[node] : first[node + 1]] = chosen
+    return intercepts, errors, coefficients, kept
+
+
+@inner_kernel
+def _gather(cells: FloatArray, rows: IntArray, start: int, levels: Int8Array, out: FloatArray) -> None:
+    """A variable of some rows: a number, or what is told of a level; NaN where nothing is known."""
+    for i in range(rows.shape[0]):
+        value = cells[rows[i]]
+        if start >= 0 and not math.isnan(value):
+            told = levels[start + int(value)] if value >= 0.0 else -1
+            value = float(told) if told >= 0 else np.nan
+        out[i] = value
 
 
 @kernel

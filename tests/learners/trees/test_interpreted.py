@@ -9,6 +9,7 @@ import numpy as np
 
 from learners.table import Table
 from learners.trees.classifier import DecisionTreeClassifier
+from learners.trees.model_tree import ModelTreeRegressor
 from learners.trees.regressor import DecisionTreeRegressor
 from tests.learners.tables import read
 
@@ -37,6 +38,8 @@ def fingerprints() -> list[str]:
             found.append(fingerprint(DecisionTreeClassifier(**params).fit(table, labels, weight), table))
         for params in ({"max_leaves": 9}, {"leaf": "median"}, {"pruning": "reduced-error"}):
             found.append(fingerprint(DecisionTreeRegressor(**params).fit(table, labels_as_numbers(labels)), table))
+        for params in ({}, {"nominal": "subset", "pruning": "none"}):
+            found.append(fingerprint(ModelTreeRegressor(**params).fit(table, labels_as_numbers(labels)), table))
     return found
 
 

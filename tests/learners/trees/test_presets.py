@@ -6,7 +6,7 @@ from learners.checks import samples
 from learners.errors import ParameterError
 from learners.params import PRESET
 from learners.trees.classifier import DecisionTreeClassifier
-from learners.trees.presets import CLASSIFIER_PRESETS, REGRESSOR_PRESETS
+from learners.trees.presets import CLASSIFIER_PRESETS, MODEL_TREE_PRESETS, REGRESSOR_PRESETS
 from learners.trees.regressor import DecisionTreeRegressor
 from tests.learners.tables import read
 from tests.learners.trees.trees import same_tree
@@ -14,6 +14,7 @@ from tests.learners.trees.trees import same_tree
 CASES = [
     *(("decision-tree-classifier", name) for name in CLASSIFIER_PRESETS),
     *(("decision-tree-regressor", name) for name in REGRESSOR_PRESETS),
+    *(("model-tree-regressor", name) for name in MODEL_TREE_PRESETS),
 ]
 
 

@@ -115,7 +115,7 @@ def test_no_smoothing_and_no_terms_is_the_regression_tree():
     table, y = mixed(6)
     options = {"min_leaf": 2.0, "min_split": 4.0}
     model = ModelTreeRegressor(
-        pruning="none", smoothing=0, max_terms=0, min_deviation=0.0, nominal="subset", **options
+        criterion="variance", pruning="none", smoothing=0, max_terms=0, min_deviation=0.0, nominal="subset", **options
     ).fit(table, y)
     peer = DecisionTreeRegressor(**options).fit(table, y)
     np.testing.assert_allclose(model.predict(table), peer.predict(table), rtol=1e-12)
@@ -202,13 +202,15 @@ def test_no_answer_is_infinite():
 
 
 def test_depth_costs_no_recursion():
-    """A path of 1,500 tests, grown, fitted, smoothed, stored and explained."""
-    x = np.arange(1500.0)
-    y = np.cumsum(2.0 ** (x % 2)) * np.where(x % 2, 1, -1) * 1.01**x
-    model = ModelTreeRegressor(pruning="none", min_leaf=1, min_split=2, min_deviation=0).fit(x[:, None], y)
-    assert model.get_depth() > 200
+    """A path of more tests than Python may recurse: grown, fitted, pruned, smoothed, stored and explained."""
+    x = np.arange(2400.0)[:, None]
+    y = x[:, 0] % 2
+    model = ModelTreeRegressor(pruning="none", min_leaf=1, min_split=2, min_deviation=0).fit(x, y)
+    assert model.get_depth() > 1000
     copy = load_model(load(dump(model.get_state())))
-    assert np.array_equal(copy.predict(x[:, None]), model.predict(x[:, None]))
+    assert np.array_equal(copy.predict(x), model.predict(x))
+    assert model.explain(x[:1])[0].branches[0].value == model.predict(x[:1])[0]
+    assert ModelTreeRegressor(min_leaf=1, min_split=2, min_deviation=0).fit(x, y).n_leaves_ < model.n_leaves_
 
 
 def test_the_preset_is_the_default_but_for_nothing():
