@@ -11,8 +11,8 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\ud
 #: Right-to-left and other overrides could turn the text around them.
 _DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069\u200e\u200f]")
 INK, SOFT, LINE = "#1b1f24", "#656d76", "#afb8c1"
-_NARROW = frozenset("iljtfrI.,:;'|![](){} ")
-_WIDE = frozenset("mwMW@%")
+_NARROW = frozenset("iljtfrI.,:;'|![]()· ")
+_WIDE = frozenset("mwMW@%+−±=<>≤≥")
 
 
 def xml_text(text: str) -> str:
@@ -33,7 +33,7 @@ def _share(character: str) -> float:
         return 0.9
     if unicodedata.east_asian_width(character) in "WF":
         return 1.05
-    return 0.68 if character.isupper() else 0.58
+    return 0.68 if character.isupper() else 0.64 if character.isdigit() or character in "{}" else 0.58
 
 
 def fitted(text: str, size: float, room: float) -> str:

@@ -81,7 +81,7 @@ class Wording:
             mean, variance = self._nodes.value[node, :2].tolist()
             spread = f"± {max(variance, 0.0) ** 0.5:.3g} · {rows}"
             if self._function is not None and self._nodes.test[node] == LEAF:
-                return sum_text(self._function(node)), f"mean {mean:.4g} {spread}"
+                return f"{mean:.4g} ± {max(variance, 0.0) ** 0.5:.3g}", f"{rows}: {sum_text(self._function(node))}"
             return f"{mean:.6g}", spread
         shares = self.shares(node)
         best = self.decided(node)
@@ -93,7 +93,7 @@ class Wording:
         """Everything about a node."""
         big, small = self.lines(placed)
         if self._function is not None and not placed.children and not placed.folded:
-            big = self._function(placed.node).text()
+            small = f"{count_of_rows(float(self._nodes.weight[placed.node]))}; {self._function(placed.node).text()}"
         text = f"node {placed.node}: {big}, {small}"
         if self.labels:
             shares = self.shares(placed.node)

@@ -138,7 +138,7 @@ def test_rules_tree_and_picture_say_the_functions(api: Api) -> None:
 
 
 def test_sql_gives_the_answers_of_the_service(api: Api) -> None:
-    rows = rows_of("machine-cpu") + [{"MMAX": 5000.0}, {"vendor": "nobody", "MMAX": 70000.0, "CACH": 3.0}]
+    rows = [*rows_of("machine-cpu"), {"MMAX": 5000.0}, {"vendor": "nobody", "MMAX": 70000.0, "CACH": 3.0}]
     statement = api.get("/api/v1/models/cpu/rules", params={"format": "sql"}).text
     names = ["vendor", "MYCT", "MMIN", "MMAX", "CACH", "CHMIN", "CHMAX"]
     connection = sqlite3.connect(":memory:")
