@@ -176,9 +176,18 @@ class LinearBranch(Branch):
 class LinearPathExplanation(PathExplanation):
     """The paths of a model tree; the text says the leaves' functions too."""
 
+    @property
+    def n_tests(self) -> int:
+        """Number of tests and of contributions on all branches that are given."""
+        return sum(len(branch.steps) + _n_contributions(branch) for branch in self.branches)
+
     def text(self) -> str:
         lines = super().text().split("\n")
         for place, branch in enumerate(self.branches):
             if isinstance(branch, LinearBranch):
                 lines[place] += f": {branch.function.text()} = {number_text(branch.value or 0.0)}"
         return "\n".join(lines)
+
+
+def _n_contributions(branch: Branch) -> int:
+    return len(branch.contributions) if isinstance(branch, LinearBranch) else 0

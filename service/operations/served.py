@@ -244,4 +244,5 @@ def _depths(learner: Learner) -> tuple[int, int]:
     if not isinstance(learner, TreeEstimator):
         return _SHORT_TESTS + 1, _SHORT_TESTS + 1
     depths = learner.tree_.depth[learner.tree_.leaves()]
-    return int(depths.max()), int(depths.sum())
+    terms = len(learner.linear_.variable) if isinstance(learner, FittedModelTree) else 0
+    return int(depths.max()), int(depths.sum()) + terms

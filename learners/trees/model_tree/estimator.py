@@ -23,6 +23,7 @@ from learners.trees.model_tree.pruning import where_models_serve
 from learners.trees.model_tree.smoothing import LeafMeans, smoothed_leaves
 from learners.trees.model_tree.variables import variables_of
 from learners.trees.nodes import Nodes
+from learners.trees.paths import MAX_TESTS
 from learners.trees.presets import MODEL_TREE_PRESETS
 from learners.trees.pruning.compaction import cut, kept_by
 from learners.trees.regressor import check_target
@@ -165,13 +166,19 @@ class ModelTreeRegressor(TreeEstimator, FittedModelTree, Regressor):
     def _with_functions(self, path: Explanation, row: FloatArray) -> Explanation:
         assert isinstance(path, PathExplanation)  # noqa: S101 - every tree explains by paths
         cells: list[float] = row.tolist()
-        branches = []
+        branches: list[LinearBranch] = []
+        left = MAX_TESTS
         for branch in path.branches:
             function = self.function(branch.leaf)
+            left -= len(branch.steps) + len(function.terms)
+            if left < 0 and branches:
+                break  # the lighter ones are told by their number, as of any tree
             parts = [Contribution.of(term, self.columns_[term.feature], cells[term.feature]) for term in function.terms]
             told = vars(branch) | {"value": function.value(cells)}
             branches.append(LinearBranch(**told, function=function, contributions=tuple(parts)))
-        return LinearPathExplanation(tuple(branches), path.omitted_branches, path.omitted_weight)
+        rest = path.branches[len(branches) :]
+        omitted = path.omitted_weight + sum(branch.weight for branch in rest)
+        return LinearPathExplanation(tuple(branches), path.omitted_branches + len(rest), omitted)
 
     def get_state(self) -> ModelState:
         state = super().get_state()

@@ -201,6 +201,21 @@ def test_no_answer_is_infinite():
     assert [branch.value for reason in model.explain(far) for branch in reason.branches] == answers.tolist()
 
 
+def test_a_row_of_thousands_of_branches_is_told_in_part():
+    """The heaviest are given, of the others number and weight; the answer is of all."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 6))
+    model = ModelTreeRegressor(pruning="none", min_deviation=0, min_leaf=1).fit(X, X.prod(axis=1) + X.sum(axis=1))
+    row = np.full((1, 6), np.nan)
+    (reason,) = model.explain(row)
+    assert reason.n_tests <= 10_000
+    assert reason.omitted_branches + len(reason.branches) == model.n_leaves_
+    assert reason.omitted_weight + sum(branch.weight for branch in reason.branches) == pytest.approx(1)
+    leaves, shares = model.packed_tree_.reach(row[0])
+    wanted = sum(share * model.function(int(leaf)).value(row[0]) for leaf, share in zip(leaves, shares, strict=True))
+    assert model.predict(row)[0] == pytest.approx(wanted, rel=1e-12)
+
+
 def test_depth_costs_no_recursion():
     """A path of more tests than Python may recurse: grown, fitted, pruned, smoothed, stored and explained."""
     x = np.arange(2400.0)[:, None]
