@@ -48,32 +48,36 @@ def lay_columns(
         capacity: room for keys in each column.
         threads: how many share the work.
     """
-    columns = records(len(kinds), COLUMN_INFO)
-    columns.n_levels = [len(one.levels) if one.kind in (Kind.NOMINAL, Kind.BOOLEAN) else 0 for one in kinds]
-    columns.many_valued = columns.n_levels >= _MANY_LEVELS * len(rows)
+    n_levels = np.array([len(one.levels) if one.kind in (Kind.NOMINAL, Kind.BOOLEAN) else 0 for one in kinds], np.int32)
     codes = np.empty(cells.shape, np.int32)
     keys = np.empty((len(kinds), capacity), np.int64)
 
-    def lay_some(first: int) -> list[FloatArray]:
+    def lay_some(first: int) -> list[FloatArray | None]:
         room = _Room(cells, rows)
-        values = []
+        values: list[FloatArray | None] = []
         for column in range(first, len(kinds), threads):
             is_level = not kinds[column].is_numeric
-            most = most_values(len(rows), int(columns.n_levels[column]))
-            found = code_column(room.load(column), most, is_level, layout.label_bits, labels, room.codes)
+            most = most_values(len(rows), int(n_levels[column]))
+            own = room.load(column)
+            found = code_column(own, most, is_level, layout.label_bits, labels, room.codes)
             if found is None:
-                sort_column(room.load(column), room.sorting, labels, layout, keys[column], is_level)
+                sort_column(own, room.sorting, labels, layout, keys[column], is_level)
             else:
                 codes[column, slice(None) if room.holds_all else rows] = room.codes
-            values.append(np.empty(0) if found is None else found)
-            columns.is_coded[column] = found is not None
+            values.append(found)
         return values
 
     shares = run_threads(lay_some, threads)
     values = [shares[column % threads][column // threads] for column in range(len(kinds))]
-    columns.n_codes = [len(own) for own in values]
-    columns.first_value = np.cumsum(columns.n_codes) - columns.n_codes
-    return LaidColumns(keys, codes, np.concatenate(values) if values else np.empty(0), columns)
+    n_codes = np.array([0 if own is None else len(own) for own in values], np.int32)
+    columns = records(len(kinds), COLUMN_INFO)
+    columns.n_levels = n_levels
+    columns.many_valued = n_levels >= _MANY_LEVELS * len(rows)
+    columns.is_coded = [own is not None for own in values]
+    columns.n_codes = n_codes
+    columns.first_value = np.cumsum(n_codes) - n_codes
+    known = [own for own in values if own is not None]
+    return LaidColumns(keys, codes, np.concatenate(known) if known else np.empty(0), columns)
 
 
 class _Room:
@@ -96,7 +100,7 @@ class _Room:
         return self._numbers
 
 
-def run_threads(task: Callable[[int], list[FloatArray]], threads: int) -> list[list[FloatArray]]:
+def run_threads(task: Callable[[int], list[FloatArray | None]], threads: int) -> list[list[FloatArray | None]]:
     """Run ``task(0) .. task(threads - 1)``, in this thread if there is but one."""
     if threads == 1:
         return [task(0)]
