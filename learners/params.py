@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from learners.errors import ParameterError, quoted
@@ -112,6 +113,16 @@ def learner(cls: type[Declared]) -> type[Declared]:
     return dataclasses.dataclass(kw_only=True, eq=False, repr=False)(cls)
 
 
+@cache
+def _declared(cls: type[Parameterised]) -> tuple[Parameter, ...]:
+    """Once for each class: a fit of a small table takes not much longer than this."""
+    return tuple(
+        dataclasses.replace(field.metadata[_KEY], name=field.name)
+        for field in dataclasses.fields(cls)
+        if _KEY in field.metadata
+    )
+
+
 class Parameterised:
     """Describing, reading, setting and checking of declared parameters."""
 
@@ -122,11 +133,7 @@ class Parameterised:
     @classmethod
     def parameters(cls) -> tuple[Parameter, ...]:
         """The declared parameters, in the order of declaration."""
-        return tuple(
-            dataclasses.replace(field.metadata[_KEY], name=field.name)
-            for field in dataclasses.fields(cls)
-            if _KEY in field.metadata
-        )
+        return _declared(cls)
 
     @classmethod
     def parameter_schema(cls) -> dict[str, Any]:
