@@ -149,7 +149,8 @@ class ServedModel:
             return []
         numbers = np.ascontiguousarray(self._numbers(Table(self.inputs.columns, values)))
         if not self._keeps:
-            return [encode_json(self._members(row))[1:-1] for row in numbers.tolist()]
+            self._check_finite(numbers)
+            return [b'"value":' + text for text in encode_json(numbers[:, 0].tolist())[1:-1].split(b",")]
         keys: list[bytes] = numbers.view(f"V{numbers.shape[1] * 8}").ravel().tolist()
         known = self._known.by_numbers
         fragments = [known.get(key) for key in keys]
@@ -164,7 +165,8 @@ class ServedModel:
         With ``explain`` the members include the reason.
         """
         if self._linear is not None:
-            return None if explain else self._linear_plain(self._linear, rows)
+            long = explain and len(rows) * self._depth > _SHORT_TESTS
+            return None if long else self._linear_plain(self._linear, rows, explain=explain)
         descent = self._descent
         if descent is None or (explain and len(rows) * self._depth > _SHORT_TESTS):
             return None
@@ -180,9 +182,21 @@ class ServedModel:
             found.append(members)
         return found
 
-    def _linear_plain(self, linear: LinearDescent, rows: Sequence[Sequence[float]]) -> list[bytes] | None:
-        values = [linear.value(cells) for cells in rows]
-        return None if None in values else [b'"value":' + encode_json(value) for value in values]
+    def _linear_plain(
+        self, linear: LinearDescent, rows: Sequence[Sequence[float]], *, explain: bool
+    ) -> list[bytes] | None:
+        found = []
+        for cells in rows:
+            leaf = linear.leaf(cells)
+            if leaf < 0:
+                return None
+            value = linear.function(leaf).value(cells)
+            members = b'"value":' + encode_json(value)
+            if explain:
+                reason = linear.reason(leaf, cells, lambda: next(self.explanations(to_matrix([cells]))))  # noqa: B023
+                members = b"".join((members, b',"explanation":', reason))
+            found.append(members)
+        return found
 
     def _learn_leaf(self, known: _Known, leaf: int, cells: Sequence[float]) -> bytes:
         (fragment,) = self._by_numbers(to_matrix([cells]))
@@ -232,12 +246,15 @@ class ServedModel:
         return fragment
 
     def _members(self, numbers: list[float]) -> dict[str, Any]:
-        if not np.isfinite(numbers).all():
-            raise FloatingPointError(f"{self.identity.name}:{self.identity.version} answered {numbers}")
+        self._check_finite(numbers)
         if isinstance(self.learner, Classifier):
             decided = int(self.learner.decide(np.array([numbers]))[0])
             return {"label": self.identity.classes[decided], "probabilities": numbers}
         return {"value": numbers[0]}
+
+    def _check_finite(self, numbers: FloatArray | list[float]) -> None:
+        if not np.isfinite(numbers).all():
+            raise FloatingPointError(f"{self.identity.name}:{self.identity.version} answered {numbers}")
 
 
 def _depths(learner: Learner) -> tuple[int, int]:

@@ -1,12 +1,15 @@
-"""What makes one row through a model tree cheap: its leaf, and then the leaf's function in plain floats."""
+"""What makes one row through a model tree cheap: its leaf, the leaf's function in plain floats, and its reason."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from learners.explanation import Explanation
 from learners.linear_function import LinearFunction
 from learners.trees.model_tree.fitted import FittedModelTree
-from service.operations.served_tree import Descent
+from service.operations.json_text import encode_json
+from service.operations.served_tree import Descent, Reasons
 
 
 class LinearDescent:
@@ -18,15 +21,52 @@ class LinearDescent:
 
     def __init__(self, learner: FittedModelTree) -> None:
         self._learner = learner
-        self._descent = Descent(learner.tree_, learner.packed_tree_, learner.columns_)
         self._functions: dict[int, LinearFunction] = {}
+        self._reasons = _LinearReasons(learner, self.function)
+        self.leaf = Descent(learner.tree_, learner.packed_tree_, learner.columns_).leaf
 
-    def value(self, cells: Sequence[float]) -> float | None:
-        """The answer; None if a level decides nothing. No cell may be missing."""
-        leaf = self._descent.leaf(cells)
-        if leaf < 0:
-            return None
+    def function(self, leaf: int) -> LinearFunction:
+        """A leaf's function, made once."""
         function = self._functions.get(leaf)
         if function is None:
             function = self._functions[leaf] = self._learner.function(leaf)
-        return function.value(cells)
+        return function
+
+    def reason(self, leaf: int, cells: Sequence[float], explain: Callable[[], Explanation]) -> bytes:
+        """See :meth:`service.operations.served_tree.Reasons.get`."""
+        return self._reasons.get(leaf, cells, explain)
+
+
+class _LinearReasons(Reasons):
+    """Reasons with more gaps: the value, and what each term on a number is and adds.
+
+    A term on levels is told by the row's level, which tells kept reasons apart, so it has no gaps.
+    """
+
+    def __init__(self, learner: FittedModelTree, function: Callable[[int], LinearFunction]) -> None:
+        super().__init__(learner.tree_, learner.columns_)
+        self._function = function
+
+    def _tested_levels(self, leaf: int) -> list[int]:
+        coded = {term.feature for term in self._function(leaf).terms if term.ones is not None}
+        return sorted(coded.union(super()._tested_levels(leaf)))
+
+    def _fill(self, leaf: int, gaps: list[int], cells: Sequence[float]) -> list[bytes]:
+        """What stands in the gaps, in the order of the text: observed values, the answer, and term after term."""
+        function = self._function(leaf)
+        filled = super()._fill(leaf, gaps, cells)
+        filled.append(encode_json(function.value(cells)))
+        for term in function.terms:
+            if term.ones is None:
+                cell = cells[term.feature]
+                filled.append(self._observed(term.feature, cell))
+                filled.append(encode_json(float(cell)))
+                filled.append(encode_json(term.contribution(cell)))
+        return filled
+
+    def _mark(self, branch: dict[str, Any], mark: str) -> None:
+        super()._mark(branch, mark)
+        branch["value"] = mark
+        for term in branch["linear"]["terms"]:
+            if "values" not in term:
+                term["observed"] = term["value"] = term["contribution"] = mark

@@ -110,8 +110,12 @@ class Reasons:
         texts, gaps = self._known.get(key) or self._learn(key, explain())
         pieces = [b""] * (2 * len(texts) - 1)
         pieces[::2] = texts
-        pieces[1::2] = [self._observed(place, cells[place]) for place in gaps]
+        pieces[1::2] = self._fill(leaf, gaps, cells)
         return b"".join(pieces)
+
+    def _fill(self, leaf: int, gaps: list[int], cells: Sequence[float]) -> list[bytes]:
+        """What stands in the gaps of a leaf's reason."""
+        return [self._observed(place, cells[place]) for place in gaps]
 
     def _observed(self, place: int, cell: float) -> bytes:
         """A known cell's value as JSON: what :meth:`learners.table.Column.decode` gives, without asking its kind."""
@@ -132,7 +136,11 @@ class Reasons:
         if branch["leaf"] != key[0]:
             raise AssertionError(f"the reason names leaf {branch['leaf']}, the answer came from {key[0]}")
         gaps = [self._places[step["condition"]["column"]] for step in branch["steps"]]
-        for step in branch["steps"]:
-            step["observed"] = _MARK
+        self._mark(branch, _MARK)
         known = self._known[key] = (encode_json(record).split(_MARK_BYTES), gaps)
         return known
+
+    def _mark(self, branch: dict[str, Any], mark: str) -> None:
+        """Put the mark where a gap shall be."""
+        for step in branch["steps"]:
+            step["observed"] = mark

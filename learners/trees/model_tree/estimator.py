@@ -145,6 +145,8 @@ class ModelTreeRegressor(TreeEstimator, FittedModelTree, Regressor):
         table = self.check_table(X)
         cells = by_column(table.values)
         nodes, undecided = self.packed_tree_.descended(cells)
+        if not len(undecided):
+            return self.linear_.values(nodes, np.arange(table.n_rows), cells)
         plain = np.ones(table.n_rows, np.bool_)
         plain[undecided] = False
         rows = np.flatnonzero(plain)

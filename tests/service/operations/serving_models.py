@@ -9,6 +9,7 @@ import numpy as np
 from learners.base import Learner
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
+from learners.trees.model_tree import ModelTreeRegressor
 from learners.trees.regressor import DecisionTreeRegressor
 from service.errors import Fault
 from service.operations.answering import Call, answer
@@ -57,6 +58,14 @@ def mixed_regressor() -> ServedModel:
     return serve(
         DecisionTreeRegressor().fit(table, Series(Column("y"), target.cells + table.values[:, 1])), "regression"
     )
+
+
+def mixed_model_tree() -> ServedModel:
+    table, target = mixed_table()
+    answers = target.cells + table.values[:, 1] * np.where(table.values[:, 0] > 0, 3, -2) + (table.values[:, 2] == 3)
+    learner = ModelTreeRegressor(min_deviation=0.3).fit(table, Series(Column("y"), answers))
+    assert learner.n_leaves_ > 2
+    return serve(learner, "regression")
 
 
 def describe(fault: Fault) -> dict[str, Any]:

@@ -26,15 +26,17 @@ from tests.service.operations.serving_models import (
     describe,
     general,
     mixed_classifier,
+    mixed_model_tree,
     mixed_regressor,
 )
 
 NUMBERS = tuple(Column(name) for name in ("x", "y z", "\u03bc"))
 
 
-@pytest.fixture(scope="module", params=["subset", "multiway", "one-vs-rest", "regression"])
+@pytest.fixture(scope="module", params=["subset", "multiway", "one-vs-rest", "regression", "model-tree"])
 def model(request: pytest.FixtureRequest) -> ServedModel:
-    return mixed_regressor() if request.param == "regression" else mixed_classifier(request.param)
+    made = {"regression": mixed_regressor, "model-tree": mixed_model_tree}.get(request.param)
+    return mixed_classifier(request.param) if made is None else made()
 
 
 def numbers() -> st.SearchStrategy[Any]:
