@@ -48,7 +48,7 @@ class Parameter:
             "number": "a finite number",
             "boolean": "true or false",
             "string": "one of " + ", ".join(self.choices),
-            "object": "an object of objects of finite numbers" if self.nested else "an object of finite numbers >= 0",
+            "object": "an object of objects of finite numbers" if self.nested else self._factors(),
         }[self.type]
         if self.type in ("integer", "number"):
             sign = ">" if self.exclusive_minimum else ">="
@@ -72,7 +72,7 @@ class Parameter:
         if self.type == "string":
             return isinstance(value, str) and value in self.choices
         if self.type == "object":
-            fits = _is_row if self.nested else _is_factor
+            fits = _is_row if self.nested else self._is_factor
             return isinstance(value, Mapping) and all(fits(item) for item in value.values())
         if not _is_number(value) or (self.type == "integer" and value != math.floor(value)):
             return False
@@ -93,7 +93,7 @@ class Parameter:
         if self.maximum is not None:
             schema["maximum"] = self.maximum
         if self.type == "object":
-            factor = {"type": "number", "minimum": 0}
+            factor = {"type": "number", "exclusiveMinimum" if self.exclusive_minimum else "minimum": 0}
             row = {"type": "object", "additionalProperties": {"type": "number"}}
             schema["additionalProperties"] = row if self.nested else factor
         return schema
@@ -110,6 +110,12 @@ class Parameter:
                     f"it is only for {needed}",
                     field=self.name,
                 )
+
+    def _factors(self) -> str:
+        return f"an object of finite numbers {'>' if self.exclusive_minimum else '>='} 0"
+
+    def _is_factor(self, value: Any) -> bool:
+        return _is_number(value) and (value > 0 if self.exclusive_minimum else value >= 0)
 
     def _needs(self) -> list[str]:
         return [f"{name} = {' or '.join(values)}" for name, values in self.only_with]
@@ -129,10 +135,6 @@ class Preset:
 
     def to_json(self) -> dict[str, Any]:
         return {"parameters": dict(self.parameters), "source": self.source}
-
-
-def _is_factor(value: Any) -> bool:
-    return _is_number(value) and value >= 0
 
 
 def _is_row(value: Any) -> bool:

@@ -87,9 +87,12 @@ def choice(
     return _field(Parameter("string", default, meaning, choices=choices, none_means=none_means), only_with)
 
 
-def mapping(meaning: str, *, none_means: str) -> Any:
-    """A parameter that gives a weight >= 0 to each of several names; ``None`` by default."""
-    return _field(Parameter("object", None, meaning, none_means=none_means))
+def mapping(
+    meaning: str, *, none_means: str, exclusive_minimum: bool = False, only_with: OnlyWith | None = None
+) -> Any:
+    """A parameter that gives a weight >= 0, or > 0, to each of several names; ``None`` by default."""
+    parameter = Parameter("object", None, meaning, none_means=none_means, exclusive_minimum=exclusive_minimum)
+    return _field(parameter, only_with)
 
 
 def matrix(meaning: str, *, none_means: str) -> Any:

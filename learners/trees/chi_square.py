@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from learners._accel import inner_kernel, kernel
+from learners._accel import kernel, lean_inner_kernel
 from learners.errors import ParameterError
 from learners.types import FloatArray, Int32Array, IntArray
 
@@ -46,12 +46,13 @@ def critical_values(freedom: ArrayLike, significance: float) -> FloatArray:
     return np.asarray(np.where(degrees > 0, found, np.inf), dtype=np.float64)
 
 
-@inner_kernel
+@lean_inner_kernel
 def chi_square_of(value: FloatArray, first: int, count: int, totals: FloatArray) -> tuple[float, int]:
     """The same of ``value[first : first + count]``; ``totals`` is room for K numbers."""
     n_classes = totals.shape[0]
     weight = 0.0
-    totals[:] = 0.0
+    for k in range(n_classes):
+        totals[k] = 0.0
     for branch in range(first, first + count):
         for k in range(n_classes):
             totals[k] += value[branch, k]
@@ -62,19 +63,26 @@ def chi_square_of(value: FloatArray, first: int, count: int, totals: FloatArray)
         size = 0.0
         for k in range(n_classes):
             size += value[branch, k]
-        if size <= 0.0:
-            continue
-        branches += 1
-        for k in range(n_classes):
-            if totals[k] > 0.0:
-                expected = size * (totals[k] / weight)
-                difference = value[branch, k] - expected
-                deviation += difference * (difference / expected)
+        if size > 0.0:
+            branches += 1
+            deviation += _deviation(value[branch], size, totals, weight)
     classes = 0
     for k in range(n_classes):
         if totals[k] > 0.0:
             classes += 1
     return deviation, max(branches - 1, 0) * max(classes - 1, 0)
+
+
+@lean_inner_kernel
+def _deviation(counts: FloatArray, size: float, totals: FloatArray, weight: float) -> float:
+    """What one branch of weight ``size`` adds to the deviation."""
+    deviation = 0.0
+    for k in range(totals.shape[0]):
+        if totals[k] > 0.0:
+            expected = size * (totals[k] / weight)
+            difference = counts[k] - expected
+            deviation += difference * (difference / expected)
+    return deviation
 
 
 @kernel

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from learners._accel import lean_inner_kernel
+from learners.trees.pricing import prices_tests
 from learners.trees.problem import TIE, Problem, Rules, Work
 
 #: C4.5's slack when it asks whether a gain reaches the average gain.
@@ -26,9 +27,13 @@ def choose(problem: Problem, rules: Rules, work: Work, impurity: float) -> int:
     for column in range(columns):
         if work.columns[column].place < 0 or work.columns[column].gain < average:
             continue
-        if best < 0 or work.columns[column].score > work.columns[best].score + TIE * (
-            1.0 if rules.by_ratio else impurity
-        ):
+        if best < 0:
+            best = column
+            continue
+        scale = 1.0 if rules.by_ratio else impurity
+        if prices_tests(problem.extras):
+            scale = work.columns[best].score
+        if work.columns[column].score > work.columns[best].score + TIE * scale:
             best = column
     return best
 

@@ -14,6 +14,7 @@ from learners.decisions import plain_utility, utility_matrix
 from learners.params import Preset, choice, flag, learner, mapping, matrix, real
 from learners.table import Column
 from learners.trees.criteria import CRITERIA
+from learners.trees.estimator import costs_of_columns
 from learners.trees.leaves import with_estimate
 from learners.trees.nodes import Nodes
 from learners.trees.presets import CLASSIFIER_PRESETS
@@ -98,6 +99,30 @@ class DecisionTreeClassifier(PrunedTreeEstimator, Classifier):
         exclusive_minimum=True,
         only_with={"pruning": ("chi-square",)},
     )
+    cost_form: str = choice(
+        "none",
+        ("none", "idx", "cs-id3", "eg2"),
+        "How tests are chosen by what their column costs to find out: not; by gain / cost (IDX, Norton 1989), by "
+        "gain^2 / cost (CS-ID3, Tan 1993) or by (2^gain - 1) / (cost + 1)^w (EG2, Nunez 1991). A column that is tested "
+        "already further up is paid for.",
+    )
+    costs: dict[str, float] | None = costs_of_columns(("idx", "cs-id3", "eg2"))
+    cost_exponent: float = real(
+        1.0,
+        "How much costs matter to EG2: w, from 0, not at all, to 1.",
+        minimum=0,
+        maximum=1,
+        only_with={"cost_form": ("eg2",)},
+    )
+    stop_significance: float | None = real(
+        None,
+        "A node becomes a leaf if chance alone would make the branches of its best test differ so much in class with "
+        "more than this probability, by the chi-square test (Quinlan 1986).",
+        minimum=0,
+        maximum=1,
+        exclusive_minimum=True,
+        none_means="growth does not ask for significance",
+    )
     leaf_estimate: str = choice(
         "raw",
         ("raw", "laplace", "m-estimate"),
@@ -136,6 +161,8 @@ class DecisionTreeClassifier(PrunedTreeEstimator, Classifier):
             self._options(self.criterion),
             threshold_penalty=bool(self.threshold_penalty),
             threshold_minimum=self.threshold_minimum,
+            cost_exponent=float(self.cost_exponent),
+            stop_significance=None if self.stop_significance is None else float(self.stop_significance),
         )
         utility = utility_matrix(self.utility, target.column)
         codes = np.ascontiguousarray(target.cells)

@@ -9,7 +9,7 @@ import numpy as np
 from learners.base import Learner, ModelState
 from learners.errors import ModelFormatError
 from learners.explanation import Explanation
-from learners.params import choice, integer, learner, real
+from learners.params import choice, integer, learner, mapping, real
 from learners.table import Column, Table
 from learners.trees.nodes import Nodes
 from learners.trees.paths import explain_row
@@ -17,6 +17,16 @@ from learners.trees.pruning.alpha_choice import PruningPath
 from learners.trees.setup import GrowthOptions, by_column
 from learners.trees.traverse import PackedTree, pack
 from learners.types import FloatArray, IntArray, Scalar
+
+
+def costs_of_columns(forms: tuple[str, ...]) -> Any:
+    """The parameter ``costs``, for these forms."""
+    return mapping(
+        "What each column costs to find out, by name, > 0; columns that are not named cost 1.",
+        none_means="every column costs 1",
+        exclusive_minimum=True,
+        only_with={"cost_form": forms},
+    )
 
 
 class FittedTree(Learner):
@@ -75,6 +85,13 @@ class TreeEstimator(FittedTree):
         ("fractional",),
         "A row whose tested value is missing goes down every branch, divided by the branches' weights (C4.5).",
     )
+    cost_form: str = choice(
+        "none",
+        ("none", "idx", "cs-id3"),
+        "How tests are chosen by what their column costs to find out: not; by gain / cost (IDX, Norton 1989) or by "
+        "gain^2 / cost (CS-ID3, Tan 1993). A column that is tested already further up is paid for.",
+    )
+    costs: dict[str, float] | None = costs_of_columns(("idx", "cs-id3"))
     threads: int = integer(1, "Number of threads that grow the tree; the tree is the same.", minimum=1, maximum=256)
 
     def _options(self, criterion: str) -> GrowthOptions:
@@ -88,6 +105,8 @@ class TreeEstimator(FittedTree):
             min_gain=self.min_gain,
             threshold=self.threshold,
             threads=int(self.threads),
+            costs=self.costs,
+            cost_form=self.cost_form,
         )
 
     def _remember(self, X: Any, table: Table, target: Column, nodes: Nodes) -> None:
@@ -152,6 +171,8 @@ class TreeEstimator(FittedTree):
 
     def _plain(self, name: str, value: Any) -> Any:
         """A parameter's value as JSON has it."""
+        if value is not None and name == "costs":
+            return {str(column): float(cost) for column, cost in value.items()}
         return value.item() if isinstance(value, np.generic) else value
 
     @classmethod

@@ -14,6 +14,7 @@ from learners._accel import lean_inner_kernel, lean_kernel
 from learners.trees.choosing import choose
 from learners.trees.describing import open_node
 from learners.trees.dividing import prepare_split
+from learners.trees.extras import unless_by_chance
 from learners.trees.partition import move_column
 from learners.trees.problem import (
     DONE,
@@ -74,6 +75,7 @@ def grow(
         spent += grown.nodes[node].count * task[LAST]
         evaluate_columns(problem, rules, work, grown, node, active, task[FIRST], task[LAST])
         column = choose(problem, rules, work, grown.nodes[node].impurity)
+        column = unless_by_chance(problem.extras, problem, rules, work, grown, node, column)
         if column < 0:
             counters[N_STACK] -= 1
             continue
@@ -98,7 +100,8 @@ def step(
     if what == SEARCH:
         evaluate_columns(problem, rules, work, grown, node, active, task[FIRST], task[LAST])
     elif what == CHOOSE:
-        return choose(problem, rules, work, grown.nodes[node].impurity)
+        column = choose(problem, rules, work, grown.nodes[node].impurity)
+        return unless_by_chance(problem.extras, problem, rules, work, grown, node, column)
     elif what == DIVIDE:
         task[BRANCHES], task[MISSING] = prepare_split(problem, rules, work, grown, counters, node, task[COLUMN])
         return NEEDS_SPACE if task[BRANCHES] < 0 else DONE

@@ -99,6 +99,24 @@ NODE = np.dtype(
 Records: TypeAlias = Any  # a numpy record array, whose fields are attributes
 
 
+class Extras(NamedTuple):
+    """Rules of growth that few trees ask for; see :mod:`~learners.trees.extras`.
+
+    Attributes:
+        cost_form: one of ``COST_FORMS``.
+        exponent: w of ``eg2``.
+        costs: (d,), of each column.
+        paid: the cost of a column that is tested already.
+        critical: by degrees of freedom, the deviation that a test must reach; empty where none is asked.
+    """
+
+    cost_form: int
+    exponent: float
+    costs: FloatArray
+    paid: float
+    critical: FloatArray
+
+
 class Problem(NamedTuple):
     """What is learned from.
 
@@ -116,6 +134,7 @@ class Problem(NamedTuple):
         numbers: float64 (3, capacity) by id: weight; mass, which is what stop rules count; and the
             regression target less its node's mean. Narrower where it is not used.
         logs: ``logs[i]`` is i log2 i.
+        extras: what few trees ask for, or None.
     """
 
     keys: IntArray
@@ -128,6 +147,7 @@ class Problem(NamedTuple):
     row: Int32Array
     numbers: FloatArray
     logs: FloatArray
+    extras: Extras | None
 
 
 class Work(NamedTuple):
@@ -216,7 +236,7 @@ def new_work(problem: Problem, rules: Rules) -> Work:
         absent=np.zeros(weighted, np.int32),
         sums=np.zeros((4, rules.n_stats)),
         groups=records(codes + 1, GROUP),
-        group_stats=np.zeros((codes + 1, rules.n_stats)),
+        group_stats=np.zeros((max(codes + 1, branches), rules.n_stats)),
         counts=np.zeros((2, combinations if rules.unit else 1), np.int64),
         weights=np.zeros((2, 1 if rules.unit else combinations)),
         code_branch=np.zeros(codes + 1, np.int32),

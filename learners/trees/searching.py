@@ -9,6 +9,7 @@ import numpy as np
 from learners._accel import lean_inner_kernel
 from learners.trees.criteria import VARIANCE, total_weight, weighted_log
 from learners.trees.missing import known_end, known_stats
+from learners.trees.pricing import priced, prices_tests
 from learners.trees.problem import KNOWN, ORDERED, TIE, WEIGHT, Grown, Problem, Rules, Work
 from learners.trees.splitters.deviation import scan_deviations
 from learners.trees.splitters.groups import fill_groups
@@ -31,7 +32,7 @@ def evaluate_columns(
     Columns without any test in this node are made inactive: no descendant can have one either. A test
     that gains all there is ends the search: no later column can be better, and an equal one would not win.
     """
-    enough = math.inf if rules.by_ratio else grown.nodes[node].impurity * (1.0 - TIE)
+    enough = math.inf if rules.by_ratio or prices_tests(problem.extras) else grown.nodes[node].impurity * (1.0 - TIE)
     for column in range(first, last):
         work.columns[column].place = _NONE
         if not active[column] or enough < 0.0:
@@ -48,7 +49,7 @@ def evaluate_columns(
             continue
         work.columns[column].place = place
         work.columns[column].gain = gain
-        work.columns[column].score = ratio if rules.by_ratio else gain
+        work.columns[column].score = priced(problem.extras, grown, node, column, ratio if rules.by_ratio else gain)
         if gain >= enough:
             enough = -1.0
 

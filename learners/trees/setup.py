@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from learners.table import Table
 from learners.trees.criteria import CRITERIA, ENTROPY, GINI, VARIANCE
+from learners.trees.extras import extras_of
 from learners.trees.layout import lay_columns
 from learners.trees.presort import KeyLayout
-from learners.trees.problem import MASS, NOMINAL, WEIGHT, Problem, Rules
+from learners.trees.problem import MASS, MULTIWAY, NOMINAL, WEIGHT, Problem, Records, Rules
 from learners.types import FloatArray, Int32Array
 
 #: Sums of fractions miss a whole number by rounding, one way or the other with the order of the rows.
@@ -33,6 +34,10 @@ class GrowthOptions:
     threshold_penalty: bool = False
     threshold_minimum: str = "min-leaf"
     threads: int = 1
+    costs: Mapping[str, float] | None = None
+    cost_form: str = "none"
+    cost_exponent: float = 1.0
+    stop_significance: float | None = None
 
 
 @dataclass(frozen=True)
@@ -76,8 +81,22 @@ def prepare(table: Table, target: FloatArray, n_classes: int, weights: FloatArra
         row=row,
         numbers=numbers,
         logs=_log_table(len(rows)) if rules.criterion == ENTROPY and unit else np.zeros(1),
+        extras=extras_of(
+            table.columns,
+            options.cost_form,
+            options.costs,
+            options.cost_exponent,
+            options.stop_significance,
+            most_freedom(laid.columns, n_classes, rules.nominal),
+        ),
     )
     return Prepared(problem, rules, len(rows))
+
+
+def most_freedom(columns: Records, n_classes: int, nominal: int) -> int:
+    """The most degrees of freedom that a test can have: branches less 1 times classes less 1."""
+    levels = columns.n_codes[columns.n_levels > 0] if nominal == MULTIWAY else []
+    return (max(int(np.max(levels, initial=2)), 2) - 1) * max(n_classes - 1, 1)
 
 
 def by_column(values: FloatArray) -> FloatArray:

@@ -14,6 +14,7 @@ import numpy as np
 
 from learners.base import Progress
 from learners.trees.growth import Growth
+from learners.trees.pricing import with_paid
 from learners.trees.problem import N_LEVELS, N_NODES, Grown, Problem, Work, enlarged, new_work
 from learners.trees.setup import Prepared
 from learners.trees.steps import divide, move, open_root, pick, search
@@ -176,7 +177,8 @@ def _copied_out(growth: Growth, one: _Subtree) -> Growth:
     numbers = np.zeros((3, room if problem.numbers.shape[1] > 1 else 1))
     if numbers.shape[1] > 1:
         numbers[:, :count] = problem.numbers[:, span]
-    local: Problem = problem._replace(keys=keys, row=row, numbers=numbers)
+    extras = with_paid(problem.extras, growth.grown, one.node)
+    local: Problem = problem._replace(keys=keys, row=row, numbers=numbers, extras=extras)
     part = Growth(Prepared(local, growth.rules, count))
     part.grown.nodes[0].depth = node.depth
     part.grown.active[0] = one.active

@@ -10,6 +10,7 @@ from learners.base import Learner
 from learners.errors import ParameterError, quoted
 from learners.params import PRESET
 from learners.table import Column
+from learners.trees import pricing
 from service.operations.submission.asked import SHOWN_NAMES, Asked
 
 #: Parameters that speak of classes, and what checks them against the target.
@@ -43,6 +44,8 @@ def parameters(asked: Asked) -> dict[str, Any]:
             continue
         if name in _OF_CLASSES and value is not None:
             _check_labels(asked, _OF_CLASSES[name], value)
+        if name == pricing.PARAMETER and value is not None:
+            _check_costs(asked, value)
     if len(asked.faults) == faults_before:
         _check_together(asked, asked.learner, given)
     return dict(given)
@@ -58,6 +61,17 @@ def _check_labels(asked: Asked, check: Callable[[Any, Column], Any], value: Any)
         check(value, target)
     except ParameterError as error:
         asked.refuse(str(error), f"parameters.{error.field}", allowed=list(target.levels[:SHOWN_NAMES]))
+
+
+def _check_costs(asked: Asked, value: Any) -> None:
+    """Whether costs are given to attributes."""
+    target = asked.request.get("target")
+    columns = [Column.from_json(record) for name, record in asked.columns.items() if name != target]
+    try:
+        pricing.column_costs(value, columns)
+    except ParameterError as error:
+        names = [column.name for column in columns[:SHOWN_NAMES]]
+        asked.refuse(str(error), f"parameters.{error.field}", allowed=names)
 
 
 def _check_together(asked: Asked, learner: type[Learner], given: Mapping[str, Any]) -> None:

@@ -26,6 +26,9 @@ VALUES = {
     "confidence": [0.1],
     "significance": [0.2],
     "m": [5.0],
+    "costs": [{"height": 4.0}],
+    "cost_exponent": [0.5],
+    "stop_significance": [0.2],
     "class_weight": [{"low": 3.0}],
     "utility": [{"low": {"middle": -4.0, "high": -1.0}, "middle": {"low": -2.0}, "high": {"low": -3.0, "middle": 1.0}}],
 }

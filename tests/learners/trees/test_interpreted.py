@@ -24,6 +24,7 @@ VARIANTS = (
     {"pruning": "reduced-error", "pruning_order": "best-first"},
     {"pruning": "chi-square"},
     {"pruning": "minimum-length"},
+    {"criterion": "entropy", "nominal": "multiway", "cost_form": "eg2", "stop_significance": 0.3},
 )
 
 

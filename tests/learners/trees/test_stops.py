@@ -48,6 +48,40 @@ def test_least_gain(noisy):
     assert 1 < nodes.n_leaves < 500
 
 
+def levels_of_two(*counts):
+    """A column with a level for each pair of counts, and the target of "a" and "b" that these count."""
+    cells = [f"l{i}" for i, (first, second) in enumerate(counts) for _ in range(first + second)]
+    return grown_on(nominal("c", cells)), classes(*"".join("a" * first + "b" * second for first, second in counts))
+
+
+@pytest.mark.parametrize(("significance", "leaves"), [(0.05, 1), (0.1, 3), (None, 3)])
+def test_significance(significance, leaves):
+    """Deviation 5.833 with 2 degrees of freedom: 5.4 per cent."""
+    table, labels = levels_of_two((1, 5), (2, 0), (1, 5))
+    model = DecisionTreeClassifier(nominal="multiway", stop_significance=significance).fit(table, labels)
+    assert model.n_leaves_ == leaves
+
+
+def test_significance_asks_what_scipy_says(noisy):
+    from scipy.stats import chi2_contingency
+
+    x, y = noisy
+    table, labels = np.column_stack([x[:, 0], x[:, 1] + 0.4 * y]), y
+    for options in ({}, {"max_leaves": 30}, {"criterion": "entropy"}):
+        nodes = DecisionTreeClassifier(stop_significance=0.01, **options).fit(table, labels).tree_
+        assert 1 < nodes.n_leaves < DecisionTreeClassifier(**options).fit(table, labels).n_leaves_
+        for node in np.flatnonzero(nodes.test != LEAF):
+            counts = nodes.value[list(nodes.children(node))]
+            assert chi2_contingency(counts[:, counts.any(axis=0)], correction=False).pvalue <= 0.01
+
+
+def test_significance_and_a_least_gain_stop_at_a_parity():
+    x, y = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]] * 5), ["a", "b", "b", "a"] * 5
+    assert DecisionTreeClassifier().fit(x, y).n_leaves_ == 4
+    assert DecisionTreeClassifier(stop_significance=0.5).fit(x, y).n_leaves_ == 1
+    assert DecisionTreeClassifier(min_gain=1e-9).fit(x, y).n_leaves_ == 1
+
+
 def test_leaf_limit_counts_every_branch():
     column = nominal("c", [f"l{i}" for i in range(20)])
     y = classes(*("yes" if i % 2 else "no" for i in range(20)))
