@@ -7,14 +7,13 @@ answers prediction requests never needs it, starts sooner and stays some 60 MB s
 from __future__ import annotations
 
 import hashlib
-import marshal
 import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import update_wrapper
-from types import CellType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
@@ -133,7 +132,7 @@ class _Deferred:
 
 def _digest(function: FunctionType) -> str:
     """A hash of the code and the constants of a kernel and of all that it calls."""
-    found = hashlib.sha256(marshal.dumps(function.__code__))
+    found = hashlib.sha256(repr(_content(function.__code__)).encode())
     for name in function.__code__.co_names:
         named = function.__globals__.get(name)
         called = getattr(named, "py_func", None)
@@ -142,6 +141,15 @@ def _digest(function: FunctionType) -> str:
         elif isinstance(named, int | float | str | tuple):
             found.update(repr(named).encode())
     return found.hexdigest()
+
+
+def _content(code: CodeType) -> tuple[Any, ...]:
+    """What code does, wherever it stands: instructions, names and constants, those of functions inside it too."""
+    constants = tuple(
+        _content(one) if isinstance(one, CodeType) else sorted(map(repr, one)) if isinstance(one, frozenset) else one
+        for one in code.co_consts
+    )
+    return (code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants)
 
 
 def _resolved(function: FunctionType) -> FunctionType:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
 from learners.errors import ParameterError, quoted
 from learners.parameter import Parameter, Preset
@@ -117,8 +117,8 @@ def learner(cls: type[Declared]) -> type[Declared]:
 
 
 @cache
-def _declared(cls: type[Parameterised]) -> tuple[Parameter, ...]:
-    """Once for each class: a fit of a small table takes not much longer than this."""
+def _declared(cls: Any) -> tuple[Parameter, ...]:
+    """The parameters of a class, once: a fit of a small table takes not much longer than this."""
     return tuple(
         dataclasses.replace(field.metadata[_KEY], name=field.name)
         for field in dataclasses.fields(cls)
@@ -136,7 +136,7 @@ class Parameterised:
     @classmethod
     def parameters(cls) -> tuple[Parameter, ...]:
         """The declared parameters, in the order of declaration."""
-        return _declared(cls)
+        return _declared(cast("Any", cls))
 
     @classmethod
     def parameter_schema(cls) -> dict[str, Any]:

@@ -31,14 +31,16 @@ class TemporaryFolder:
             self.path.mkdir(mode=0o700)
             lock = _lock(self.path, wait=True)
             if lock is not None and self.path.exists():
-                self._lock = lock
+                self._lock: int | None = lock
                 return
             _release(lock)  # somebody who found it not yet locked has removed it
 
     def close(self) -> None:
-        """Remove it and all that is in it."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        _release(self._lock)
+        """Remove it and all that is in it; a second time does nothing."""
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            shutil.rmtree(self.path, ignore_errors=True)
+            _release(lock)
 
 
 @contextlib.contextmanager

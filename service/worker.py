@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -108,6 +109,7 @@ class _Ending:
 
 
 def _make_engine(settings: Settings) -> Engine:
+    from service.jobs.ahead import Ahead
     from service.jobs.engine import Engine
     from service.jobs.runner import Work
     from service.operations import training
@@ -122,9 +124,11 @@ def _make_engine(settings: Settings) -> Engine:
         "cache": str(settings.cache.absolute()),
         "cache_bytes": settings.cache_bytes,
     }
-    work = Work(training.plan, training.finish, extra)
+    ahead = Ahead(training.compile_ahead, settings.scratch)
+    work = Work(training.plan, training.finish, extra | {"compiled": str(ahead.flag)})
     options = engine_options(settings)
-    return Engine(store, work, training.run_part, options, warm=training.warm, tidy=lambda: _collect(blobs))
+    warm = partial(training.warm, ahead.flag)
+    return Engine(store, work, training.run_part, options, warm=warm, ahead=ahead, tidy=lambda: _collect(blobs))
 
 
 def _collect(blobs: Blobs) -> None:

@@ -28,12 +28,6 @@ from learners.types import Array, FloatArray
 
 #: Makes an unfitted learner; called once a fold.
 MakeLearner = Callable[[], Learner]
-#: Is shown the fitted learner of a fold.
-Observe = Callable[[Learner], None]
-
-
-def look_away(model: Learner) -> None:
-    """The observer that takes no notice."""
 
 
 def evaluate_fold(
@@ -46,7 +40,6 @@ def evaluate_fold(
     *,
     fold: int = 1,
     progress: Progress = no_progress,
-    observe: Observe = look_away,
 ) -> FoldResult:
     """Fit a fresh learner on some rows and judge it on others.
 
@@ -56,7 +49,6 @@ def evaluate_fold(
         sample_weight: shape (n,), of the whole table; weighs training and judging.
         fold: number to be kept in the result, from 1.
         progress: of the fit.
-        observe: is shown the fitted learner, e.g. to keep its rules.
 
     Raises:
         DataError: a part is empty or the two overlap; or what the learner's ``fit`` refuses.
@@ -71,7 +63,6 @@ def evaluate_fold(
     weights = None if sample_weight is None else check_weights(sample_weight, data.n_rows)
     train_weights, test_weights = (None, None) if weights is None else (weights[train], weights[test])
     model.fit(data.take(train), truth.take(train), train_weights, progress=progress)
-    observe(model)
     asked, wanted = data.take(test), truth.take(test)
     if isinstance(model, Classifier):
         found = _judge_classifier(model, asked, wanted, test, test_weights)
@@ -85,6 +76,7 @@ def evaluate_fold(
         test_weight=float(len(test)) if test_weights is None else float(test_weights.sum()),
         effective_rows=effective_rows(test_weights, len(test)),
         warnings=_untrained_classes(truth, train),
+        model=model,
         **found,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from learners.base import ModelState
+from learners.base import Learner, ModelState
 from learners.types import Array, FloatArray, IntArray
 
 
@@ -50,6 +50,7 @@ class FoldResult:
             tested rows, as JSON; ``None`` for classification and for weighted rows.
         warnings: e.g. classes that did not occur in the training part.
         rows: the answers row by row; not part of the JSON.
+        model: the fitted learner, e.g. to keep its rules; not part of what is stored.
     """
 
     fold: int
@@ -62,9 +63,10 @@ class FoldResult:
     absolute_error_interval: dict[str, Any] | None = None
     warnings: tuple[str, ...] = ()
     rows: RowResults | None = field(default=None, repr=False)
+    model: Learner | None = field(default=None, repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """JSON without NaN; all but the rows."""
+        """JSON without NaN; all but the rows and the model."""
         return {
             "fold": self.fold,
             "n_train": self.n_train,
@@ -80,7 +82,7 @@ class FoldResult:
     @classmethod
     def from_json(cls, record: Mapping[str, Any], rows: RowResults | None = None) -> FoldResult:
         """The inverse of :meth:`to_json`; further entries, which a job may add, are left out."""
-        own = {one.name: record[one.name] for one in fields(cls) if one.name not in ("warnings", "rows")}
+        own = {one.name: record[one.name] for one in fields(cls) if one.name not in ("warnings", "rows", "model")}
         return cls(**own, warnings=tuple(record["warnings"]), rows=rows)
 
     def to_state(self) -> ModelState:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from service.errors import ServiceError
 from service.jobs import durable
+from service.jobs.ahead import Ahead
 from service.jobs.child import PartFunction
 from service.jobs.dispatcher import DISPATCH_SECONDS, PROGRESS_SECONDS, Dispatcher, ProgressTeller, Repeating
 from service.jobs.pool import Pool
@@ -69,6 +70,7 @@ class Engine:
         run_part: what jobs do, in the pool's processes; a function at the top of a module.
         options: see :class:`EngineOptions`.
         warm: called in each new process of the pool, to load what parts need.
+        ahead: what is prepared beside the pool, from the start on.
         tidy: called once an hour in a thread of its own, to remove what the store no longer needs.
     """
 
@@ -80,6 +82,7 @@ class Engine:
         options: EngineOptions,
         *,
         warm: Callable[[], None] | None = None,
+        ahead: Ahead | None = None,
         tidy: Callable[[], None] | None = None,
     ) -> None:
         self.worker_id = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
@@ -88,6 +91,7 @@ class Engine:
         self._pool = Pool(options.processes, run_part, options.scratch, warm=warm)
         self._runner = Runner(store, self._pool, work, options.limits, self.worker_id)
         self._heart = Heart(store, self.worker_id)
+        self._ahead = ahead
         self._tidy = tidy
         self._threads: list[Repeating] = []
 
@@ -99,6 +103,8 @@ class Engine:
         """
         if not self._pool.wait_until_warm(WARM_SECONDS):
             log.warning("no process was ready within %g s; going on", WARM_SECONDS)
+        if self._ahead is not None:
+            self._ahead.start()
         patiently(self._heart.beat)
         options = self._options
         workflows = durable.launch(
@@ -134,6 +140,8 @@ class Engine:
         for thread in self._threads:
             thread.stop()
         self._pool.close()
+        if self._ahead is not None:
+            self._ahead.close()
         try:
             self._heart.stop()
         except ServiceError as error:

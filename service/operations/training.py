@@ -6,7 +6,10 @@ rows. Each is a function of dataset and request alone, so a part that is run aga
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from learners import catalog
+from learners._accel import uncompiled
 from learners.base import Learner, Progress
 from learners.compilation import compile_defaults
 from learners.errors import LearnerError
@@ -31,6 +35,10 @@ from service.store.tables import Dataset, Job
 FIT = "fit"
 HOLD_OUT = "hold-out"
 _FOLD = "fold-"
+#: A tree of so many cells is grown in a few seconds by plain Python.
+_FEW_CELLS = 30_000
+#: Added to the priority number of the process that compiles.
+_NICENESS = 5
 
 
 def plan(request: Mapping[str, Any]) -> list[str]:
@@ -44,19 +52,25 @@ def plan(request: Mapping[str, Any]) -> list[str]:
     return [*parts, FIT] if request["kind"] == "train" else parts
 
 
-def warm() -> None:
-    """Load what every part needs; called once in each new process.
-
-    Tiny fits make numba load (or compile) the kernels, so that the first part does not wait.
-    """
+def compile_ahead() -> None:
+    """Let numba compile the kernels of every learner's defaults into its cache, or load them from there."""
+    with contextlib.suppress(OSError):
+        os.nice(_NICENESS)
     compile_defaults()
+
+
+def warm(compiled: Path) -> None:
+    """Load the compiled kernels, if they are there; called once in each new process."""
+    if compiled.exists():
+        compile_defaults()
 
 
 def run_part(arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Compute one part; runs in a process of the pool.
 
     Args:
-        arguments: ``store`` (URL), ``cache`` (folder), ``cache_bytes``, ``request`` and ``part``.
+        arguments: ``store`` (URL), ``cache`` (folder), ``cache_bytes``, ``request`` and ``part``; perhaps
+            ``compiled``, a file that is there when the kernels are.
         progress: told how far the part is.
 
     Returns:
@@ -67,9 +81,21 @@ def run_part(arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
     with store.read() as session:
         dataset = session.get_one(Dataset, request["dataset"])
     data = prepare(blobs.path(dataset.table_sha256), request)
-    if part == FIT:
-        return _fit(request, data, dataset, blobs, progress)
-    return _evaluate(request, part, data, progress)
+    with _kernels(arguments.get("compiled"), data.table):
+        if part == FIT:
+            return _fit(request, data, dataset, blobs, progress)
+        return _evaluate(request, part, data, progress)
+
+
+def _kernels(compiled: str | None, table: Table) -> AbstractContextManager[None]:
+    """How kernels are run: those of a small part as plain Python, as long as they are being compiled.
+
+    The first training on a machine so takes some seconds instead of the compiler's time; the model is
+    the same to the bit.
+    """
+    if compiled is None or Path(compiled).exists() or table.n_rows * table.n_columns > _FEW_CELLS:
+        return contextlib.nullcontext()
+    return uncompiled()
 
 
 @lru_cache(maxsize=1)
@@ -96,14 +122,6 @@ def _evaluate(request: Mapping[str, Any], part: str, data: LearningData, progres
         number = int(part.removeprefix(_FOLD))
         folds = plan_folds(data.target, evaluation["folds"], seed, stratified=evaluation["stratified"])
         split, warnings = folds[number - 1], folds.warnings
-    found: dict[str, Any] = {}
-
-    def keep_rules(model: Learner) -> None:
-        try:
-            found["rules"] = digest_rules(model)
-        except LearnerError:
-            found["rules"] = None  # a learner without rules
-
     result = evaluate_fold(
         lambda: make_learner(request),
         data.table,
@@ -113,9 +131,21 @@ def _evaluate(request: Mapping[str, Any], part: str, data: LearningData, progres
         data.weights,
         fold=number,
         progress=progress,
-        observe=keep_rules,
     )
-    return {**result.to_json(), **found, "plan_warnings": list(warnings), "dropped_rows": data.dropped}
+    return {
+        **result.to_json(),
+        "rules": _rules(result.model),
+        "plan_warnings": list(warnings),
+        "dropped_rows": data.dropped,
+    }
+
+
+def _rules(model: Learner | None) -> dict[str, Any] | None:
+    """What is kept of a fold's rules; None for a learner without any."""
+    try:
+        return None if model is None else digest_rules(model)
+    except LearnerError:
+        return None
 
 
 def _fit(

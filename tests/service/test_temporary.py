@@ -127,10 +127,10 @@ def test_a_killed_service_leaves_nothing_that_the_next_one_does_not_remove(
         place = urlsplit(address)
         half_sent = socket.create_connection((str(place.hostname), int(place.port or 0)))
         half_sent.sendall(b"POST /api/v1/datasets HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\nx,y\n1,")
-        wait_for(lambda: purposes() == {"upload", "worker"})
+        wait_for(lambda: purposes() == {"ahead", "upload", "worker"})
     half_sent.close()  # only now, when all processes are killed
     left = set((data / "scratch").iterdir())
-    assert {path.name.partition("-")[0] for path in left} == {"upload", "worker"}
+    assert {path.name.partition("-")[0] for path in left} == {"ahead", "upload", "worker"}
     with service(data, temporary):
         assert not left & set((data / "scratch").iterdir())
     assert list(temporary.iterdir()) == []

@@ -24,6 +24,17 @@ def perform_part(arguments, progress):
     return perform(request["parts"][part], progress)
 
 
+def soon_ready():
+    """A preparation that is soon done."""
+    time.sleep(0.2)
+
+
+def never_ready():
+    """A preparation that has no end."""
+    while True:
+        time.sleep(1.0)
+
+
 def plan(request):
     return list(request["parts"])
 

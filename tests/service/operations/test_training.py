@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -54,15 +57,17 @@ class Bench:
         given = {"kind": "train", "dataset": dataset, "target": "y", "learner": "decision-tree-classifier"}
         return self.check(**(given | changes))
 
-    def run(self, request, part):
-        arguments = {
+    def arguments(self, request, part):
+        return {
             "store": self.url,
             "cache": self.cache,
             "cache_bytes": CACHE_BYTES,
             "request": request,
             "part": part,
         }
-        return training.run_part(arguments, lambda share, message: None)
+
+    def run(self, request, part):
+        return training.run_part(self.arguments(request, part), lambda share, message: None)
 
     def submit(self, request) -> str:
         with self.store.begin() as session:
@@ -235,6 +240,29 @@ def test_a_process_keeps_the_last_preparation(bench):
     request = bench.request(dataset)
     assert prepare(path, request) is prepare(path, dict(request))
     assert prepare(path, request) is not prepare(path, request | {"features": ["x"]})
+
+
+_ALONE = """
+import json, sys
+from service.operations import training
+result = training.run_part(json.loads(sys.argv[1]), lambda share, message: None)
+print(json.dumps([result, "numba" in sys.modules]))
+"""
+
+
+@pytest.mark.parametrize("learner", ["decision-tree-classifier", "rule-set-classifier"])
+def test_small_parts_do_not_wait_for_the_compiler_and_find_the_same(bench, learner):
+    request = bench.request(
+        bench.put(table_path("iris.csv")), target="class", learner=learner, evaluation={"method": "k-fold"}
+    )
+    for part in ("fit", "fold-1"):
+        arguments = bench.arguments(request, part) | {"compiled": str(bench.folder / "not-there")}
+        said = subprocess.run(
+            [sys.executable, "-c", _ALONE, json.dumps(arguments)], capture_output=True, text=True, check=True
+        )
+        result, loaded = json.loads(said.stdout)
+        assert not loaded
+        assert result == json.loads(json.dumps(bench.run(request, part)))
 
 
 def test_whole_jobs_with_a_worker_that_is_killed(bench, start_worker):

@@ -1,0 +1,68 @@
+"""Preparing in a process beside the pool what takes long once on a machine, so that no part waits for it.
+
+Parts are told of a file that is there as soon as the preparation is done; until then they do without
+it. Where it was done by an earlier worker of the machine, it takes a few seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from service.jobs.pool import Pool
+from service.temporary import TemporaryFolder
+
+log = logging.getLogger("rulewood.jobs")
+
+#: After so long the process is given up.
+_PATIENCE_SECONDS = 900.0
+_TICK_SECONDS = 0.2
+
+
+class Ahead:
+    """Runs one function in a process of its own, once.
+
+    Args:
+        prepare: what is to be done, a function at the top of a module; it may take minutes.
+        scratch: where the file lies that tells that it is done.
+    """
+
+    def __init__(self, prepare: Callable[[], None], scratch: Path) -> None:
+        self._prepare = prepare
+        self._folder = TemporaryFolder(scratch, "ahead")
+        #: Is there when the preparation is done.
+        self.flag = self._folder.path / "done"
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="ahead", daemon=True)
+
+    def start(self) -> None:
+        """Begin; the end is not waited for."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Kill the process if it is still at work."""
+        self._closing.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._folder.close()
+
+    def _run(self) -> None:
+        pool = Pool(1, _nothing, self._folder.path, warm=self._prepare)
+        give_up_at = time.monotonic() + _PATIENCE_SECONDS
+        done = False
+        while not done and not self._closing.is_set() and time.monotonic() < give_up_at:
+            done = pool.wait_until_warm(_TICK_SECONDS)
+        pool.close()
+        if done:
+            self.flag.touch()
+        elif not self._closing.is_set():
+            log.warning("preparing took longer than %g s and was given up", _PATIENCE_SECONDS)
+
+
+def _nothing(arguments: dict[str, Any], progress: Callable[[float, str], None]) -> dict[str, Any]:
+    """The pool's function; it is given no parts."""
+    return {}
