@@ -54,6 +54,7 @@ class Serving:
         self._references: dict[tuple[str, str], _Resolved] = {}
         self._models: dict[str, ServedModel] = {}
         self._loading = threading.Lock()
+        self._following = threading.Lock()
         self._uses = 0
         self._counter = 0
 
@@ -92,18 +93,21 @@ class Serving:
         """
         with self._store.read() as session:
             counter = changes.counters(session).get(changes.REGISTRY, 0)
-        if counter != self._counter:
-            self.refresh(counter)
+        self.refresh(counter)
 
     def refresh(self, counter: int) -> None:
-        """Resolve anew every reference that was resolved before the registry's counter stood here."""
-        self._counter = counter
-        for key, resolved in list(self._references.items()):
-            if resolved.counter != counter:
-                try:
-                    self._resolve(*key)
-                except NotFound:
-                    self._references.pop(key, None)
+        """Resolve anew every reference that was resolved before the registry's counter stood here.
+
+        Returns when all of them are, even if another thread was at it already.
+        """
+        with self._following:
+            self._counter = counter
+            for key, resolved in list(self._references.items()):
+                if resolved.counter != counter:
+                    try:
+                        self._resolve(*key)
+                    except NotFound:
+                        self._references.pop(key, None)
 
     def _resolve(self, workspace: str, reference: str) -> ServedModel:
         while True:

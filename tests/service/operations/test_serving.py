@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from learners.catalog import dump_model
 from learners.trees.classifier import DecisionTreeClassifier
 from service import registry
 from service.errors import NotFound, Unavailable
+from service.operations.served import ServedModel
 from service.operations.serving import ChangeWatcher, Serving
 from service.store import changes
 from service.store.blobs import Blobs
@@ -180,3 +182,30 @@ for options in (Options(), Options(explain=True)):
 assert "numba" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program, str(path)], check=True, cwd=Path(__file__).parents[3])
+
+
+def test_whoever_catches_up_waits_for_a_refresh_in_work(
+    store: Store, blobs: Blobs, serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(store, blobs, "job_1")
+    serving.get(WORKSPACE, "model")
+    register(store, blobs, "job_2")
+    began, go_on = threading.Event(), threading.Event()
+    resolve = serving._resolve
+
+    def slowly(workspace: str, reference: str) -> ServedModel:
+        began.set()
+        go_on.wait(30)
+        return resolve(workspace, reference)
+
+    monkeypatch.setattr(serving, "_resolve", slowly)
+    with ThreadPoolExecutor(2) as pool:
+        watching = pool.submit(serving.catch_up)
+        assert began.wait(30)
+        told = pool.submit(serving.catch_up)
+        time.sleep(0.2)
+        assert not told.done()
+        go_on.set()
+        told.result(30)
+        assert _version(serving, "model") == 2
+        watching.result(30)
