@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 
@@ -42,6 +43,12 @@ __all__ = [
     "number_text",
     "parse_number",
 ]
+
+
+@lru_cache(maxsize=64)
+def _numbered(n_columns: int) -> tuple[Column, ...]:
+    """Numeric columns x0, x1, ...; kept, since a fit of a small array takes not much longer than making them."""
+    return tuple(Column(f"x{index}") for index in range(n_columns))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +121,9 @@ class Table:
         matrix = np.asfortranarray(values, dtype=np.float64)
         if matrix.ndim != 2:
             raise DataError(f"Expected 2D array, got {matrix.ndim}D array of shape {matrix.shape}. Reshape your data")
-        given = names if names is not None else [f"x{index}" for index in range(matrix.shape[1])]
-        return cls(tuple(Column(name) for name in given), matrix)
+        if names is None:
+            return cls(_numbered(matrix.shape[1]), matrix)
+        return cls(tuple(Column(name) for name in names), matrix)
 
     @classmethod
     def from_columns(cls, data: Mapping[str, Sequence[Scalar | None]], columns: Sequence[Column] = ()) -> Table:

@@ -247,15 +247,21 @@ def new_work(problem: Problem, rules: Rules) -> Work:
     )
 
 
-def new_grown(nodes: int, levels: int, stack: int, columns: int, n_values: int) -> Grown:
-    """An empty tree with room for so many nodes, level entries and waiting nodes."""
-    empty = records(nodes, NODE)
-    empty.threshold = np.nan
-    empty.fraction = 1.0
+def _empty_node() -> Records:
+    empty = np.zeros(1, NODE)
+    empty["threshold"], empty["fraction"] = np.nan, 1.0
     for name in ("feature", "first_child", "parent", "other_branch"):
         empty[name] = -1
+    return empty
+
+
+_EMPTY_NODE = _empty_node()
+
+
+def new_grown(nodes: int, levels: int, stack: int, columns: int, n_values: int) -> Grown:
+    """An empty tree with room for so many nodes, level entries and waiting nodes."""
     return Grown(
-        nodes=empty,
+        nodes=np.repeat(_EMPTY_NODE, nodes).view(np.recarray),
         value=np.zeros((nodes, n_values)),
         levels=records(levels, LEVEL),
         stack=np.zeros(stack, np.int32),
