@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -105,6 +106,7 @@ def register(
     dataset_id: str | None,
     aliases: Iterable[str] = (),
     tags: Iterable[str] = (),
+    submitted_at: float | None = None,
     **values: Any,
 ) -> ModelVersion:
     """Add a version to a model, which is made if need be; the same job gets the same version again.
@@ -115,8 +117,10 @@ def register(
         name: the model's name.
         job_id: the job that made the version.
         dataset_id: what it was trained on; a dataset that was deleted meanwhile leaves the link empty.
-        aliases: names that are moved to the version.
+        aliases: names that are moved to the version, except those moved by what was asked for after the
+            job: by a person, or by a job submitted later that ended earlier.
         tags: labels that are added to the model's.
+        submitted_at: when the job was submitted, as UTC seconds; None: now.
         values: blob_sha256, learner, task, parameters, schema, lineage, metrics and perhaps notes.
 
     Raises:
@@ -128,10 +132,11 @@ def register(
     model = models.get_or_insert(session, workspace, name)
     version, is_new = models.insert_version(session, model, job_id, dataset_id=held, **values)
     if is_new:
+        asked_at = time.time() if submitted_at is None else submitted_at
         model = models.lock(session, model)
         model.tags = list(dict.fromkeys([*model.tags, *tags]))
         for alias in wanted:
-            models.set_alias(session, model, alias, version.version)
+            models.set_alias_as_of(session, model, alias, version.version, asked_at)
     return version
 
 

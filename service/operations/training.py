@@ -245,6 +245,7 @@ def _register(
         notes=wanted["notes"],
         tags=wanted["tags"],
         aliases=wanted["aliases"],
+        submitted_at=job.created_at,
     )
     return {"name": wanted["name"], "version": version.version, "id": version.id, "sha256": fit["blob_sha256"]}
 

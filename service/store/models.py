@@ -185,11 +185,32 @@ def set_alias(session: Session, model: Model, alias: str, number: int) -> ModelV
     target = version(session, model, number)
     if target.archived_at is not None:
         raise Conflict(f"Version {number} of {model.name!r} is archived; an alias cannot name it.")
-    now = time.time()
-    values = {"model_id": model.id, "alias": alias, "version": number, "updated_at": now}
-    upsert(session, Alias, values, {"version": number, "updated_at": now})
-    changes.bump(session, changes.REGISTRY)
+    _point(session, model, alias, number, time.time())
     return target
+
+
+def set_alias_as_of(session: Session, model: Model, alias: str, number: int, asked_at: float) -> bool:
+    """Let an alias name a version unless a move that was asked for later has been made already.
+
+    Args:
+        session, model, alias, number: as for :func:`set_alias`; the version is there and not archived.
+        asked_at: when this move was asked for, as UTC seconds.
+
+    Returns:
+        Whether it was moved.
+    """
+    model = lock(session, model)
+    last = session.scalar(select(Alias.updated_at).where(Alias.model_id == model.id, Alias.alias == alias))
+    if last is not None and last > asked_at:
+        return False
+    _point(session, model, alias, number, asked_at)
+    return True
+
+
+def _point(session: Session, model: Model, alias: str, number: int, asked_at: float) -> None:
+    values = {"model_id": model.id, "alias": alias, "version": number, "updated_at": asked_at}
+    upsert(session, Alias, values, {"version": number, "updated_at": asked_at})
+    changes.bump(session, changes.REGISTRY)
 
 
 def delete_alias(session: Session, model: Model, alias: str) -> None:

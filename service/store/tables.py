@@ -193,6 +193,7 @@ class Alias(Base):
     model_id: Mapped[str] = mapped_column(CheckedText, primary_key=True)
     alias: Mapped[str] = mapped_column(CheckedText, primary_key=True)
     version: Mapped[int]
+    #: When the move was asked for: by a person just then, by a training with its submission.
     updated_at: Mapped[float] = mapped_column(Float)
 
 

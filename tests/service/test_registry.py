@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,3 +106,28 @@ def test_what_the_bare_name_and_versions_mean_is_no_alias(text: str) -> None:
 @pytest.mark.parametrize("text", ["champion", "v1", "1a", "latest-2", "2026-11"])
 def test_other_names_are_aliases(text: str) -> None:
     assert check_alias(text, "alias") == text
+
+
+def aliases(store: Store) -> dict[str, int]:
+    with store.read() as session:
+        return models.aliases(session, models.get(session, WORKSPACE, "m"))
+
+
+def test_a_training_does_not_move_an_alias_back_to_an_earlier_submission(store: Store) -> None:
+    register(store, "m", "job_2", aliases=["champion"], submitted_at=2.0)
+    register(store, "m", "job_1", aliases=["champion", "fresh"], submitted_at=1.0)
+    assert aliases(store) == {"champion": 1, "fresh": 2}
+    register(store, "m", "job_3", aliases=["champion", "fresh"], submitted_at=3.0)
+    assert aliases(store) == {"champion": 3, "fresh": 3}
+
+
+def test_a_persons_move_is_obeyed_and_outlasts_what_was_submitted_before_it(store: Store) -> None:
+    before = time.time()
+    register(store, "m", "job_1", aliases=["champion"], submitted_at=before + 3600)
+    register(store, "m", "job_2", submitted_at=before)
+    with store.begin() as session:
+        move_alias(session, WORKSPACE, "m", "champion", 2)
+    register(store, "m", "job_3", aliases=["champion"], submitted_at=before)
+    assert aliases(store) == {"champion": 2}
+    register(store, "m", "job_4", aliases=["champion"], submitted_at=time.time())
+    assert aliases(store) == {"champion": 4}

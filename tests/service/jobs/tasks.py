@@ -56,6 +56,8 @@ def finish(session, job, parts):
             schema={},
             lineage={},
             metrics={},
+            aliases=job.request.get("aliases", ()),
+            submitted_at=job.created_at,
         )
         result["version"] = version.version
     return result
