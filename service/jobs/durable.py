@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
+from dbos._error import DBOSAwaitedWorkflowCancelledError, DBOSWorkflowCancelledError
 from sqlalchemy import make_url
 
 from service.jobs.workflows import JOBS_QUEUE, PARTS_QUEUE, Steps, Workflows, register
@@ -23,6 +24,8 @@ RETENTION_SECONDS = 7 * 86_400.0
 #: A process idles this long at most between two parts.
 _PARTS_POLL_SECONDS = 0.05
 _JOBS_POLL_SECONDS = 0.1
+#: DBOS orders a queue by the millisecond; what is queued so long after another comes behind it.
+TICK_SECONDS = 0.002
 _PAGE = 500
 
 
@@ -50,11 +53,18 @@ def launch(url: str, schema: str, executor_id: str, steps: Steps, *, parts: int,
         "notification_listener_polling_interval_sec": 5.0,
     }
     DBOS(config=config)
+    logging.getLogger("dbos").addFilter(is_no_cancellation)
     workflows = register(steps)
     DBOS.launch()
     _register_queue(PARTS_QUEUE, parts, _PARTS_POLL_SECONDS)
     _register_queue(JOBS_QUEUE, jobs, _JOBS_POLL_SECONDS)
     return workflows
+
+
+def is_no_cancellation(record: logging.LogRecord) -> bool:
+    """Whether a record of DBOS tells something else than that a workflow was cancelled, which somebody wanted."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, DBOSWorkflowCancelledError | DBOSAwaitedWorkflowCancelledError)
 
 
 def _register_queue(name: str, worker_concurrency: int, poll_seconds: float) -> None:
@@ -79,6 +89,7 @@ def start(workflows: Workflows, job_id: str) -> None:
     """Queue a job's workflow under the job's id; does nothing where it exists."""
     with SetWorkflowID(job_id):
         DBOS.enqueue_workflow(JOBS_QUEUE, workflows.job, job_id)
+    time.sleep(TICK_SECONDS)
 
 
 def cancel(job_id: str) -> None:

@@ -38,6 +38,10 @@ TICK_SECONDS = 0.1
 ATTEMPTS = 4
 
 
+#: See :class:`Ticket`.
+Order = tuple[float, str, int]
+
+
 @dataclass
 class Ticket:
     """A part on its way through the pool.
@@ -45,6 +49,7 @@ class Ticket:
     Attributes:
         seconds: time in work after which it is killed, or None; waiting does not count.
         memory_bytes: anonymous memory beyond which it is killed, or None.
+        order: of waiting parts the lowest is taken first: when its job was submitted, the job, the part's number.
         outcome: resolved with an :class:`Outcome`; cancelling it kills the part.
     """
 
@@ -53,6 +58,7 @@ class Ticket:
     arguments: dict[str, Any]
     seconds: float | None = None
     memory_bytes: int | None = None
+    order: Order = (0.0, "", 0)
     on_death: Callable[[str], None] = lambda text: None
     outcome: Future[Outcome] = field(default_factory=Future)
     stop: threading.Event = field(default_factory=threading.Event)
@@ -77,10 +83,14 @@ class LaneOptions:
     folder: Path
 
 
+#: A ticket with its order and, among equals, its number of arrival.
+Waiting = tuple[Order, int, Ticket | None]
+
+
 class Lane(threading.Thread):
     """See the module's text. Tasks come from ``tickets``; ``None`` ends the lane."""
 
-    def __init__(self, number: int, tickets: queue.Queue[Ticket | None], options: LaneOptions) -> None:
+    def __init__(self, number: int, tickets: queue.PriorityQueue[Waiting], options: LaneOptions) -> None:
         super().__init__(name=f"lane-{number}", daemon=True)
         self._number = number
         self._tickets = tickets
@@ -98,7 +108,7 @@ class Lane(threading.Thread):
         self._start_process()
         while not self._closing.is_set():
             try:
-                ticket = self._tickets.get(timeout=1.0)
+                _, _, ticket = self._tickets.get(timeout=1.0)
             except queue.Empty:
                 self._ensure_alive()
                 continue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import queue
 import time
 from collections.abc import Callable
@@ -9,12 +11,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from service.jobs.child import PartFunction
-from service.jobs.lane import Lane, LaneOptions, Ticket
+from service.jobs.lane import Lane, LaneOptions, Order, Ticket, Waiting
 from service.jobs.outcomes import Outcome
 from service.temporary import TemporaryFolder
 
 #: Added to the priority number of each process, so that predictions go first.
 NICENESS = 10
+
+
+#: Before every ticket: what tells a lane to end.
+_FIRST: Order = (-math.inf, "", 0)
 
 
 class Running(NamedTuple):
@@ -28,7 +34,7 @@ class Running(NamedTuple):
 
 
 class Pool:
-    """``processes`` warm processes that all run one function; parts wait in order of arrival.
+    """``processes`` warm processes that all run one function; parts wait in the order of their tickets.
 
     Args:
         processes: how many.
@@ -48,7 +54,8 @@ class Pool:
         niceness: int = NICENESS,
     ) -> None:
         self._folder = TemporaryFolder(scratch, "worker")
-        self._tickets: queue.Queue[Ticket | None] = queue.Queue()
+        self._tickets: queue.PriorityQueue[Waiting] = queue.PriorityQueue()
+        self._arrivals = itertools.count()
         options = LaneOptions(function, warm, niceness, self._folder.path)
         self._lanes = [Lane(number, self._tickets, options) for number in range(processes)]
         for lane in self._lanes:
@@ -65,7 +72,7 @@ class Pool:
 
     def submit(self, ticket: Ticket) -> None:
         """Queue a part; its ``outcome`` is resolved from a lane's thread."""
-        self._tickets.put(ticket)
+        self._tickets.put((ticket.order, next(self._arrivals), ticket))
 
     def stop_job(self, job_id: str) -> None:
         """Kill the processes that work for a job and drop its waiting parts."""
@@ -93,14 +100,14 @@ class Pool:
         """Kill every process at once; parts in work stay unresolved."""
         for lane in self._lanes:
             lane.close()
-            self._tickets.put(None)
+            self._tickets.put((_FIRST, next(self._arrivals), None))
         for lane in self._lanes:
             lane.join(timeout=5.0)
         self._folder.close()
 
     def _waiting(self) -> list[Ticket]:
         with self._tickets.mutex:
-            return [ticket for ticket in self._tickets.queue if ticket is not None]
+            return [ticket for _, _, ticket in self._tickets.queue if ticket is not None]
 
     def _all_tickets(self) -> list[Ticket]:
         current = [lane.current for lane in self._lanes]

@@ -17,10 +17,12 @@ from typing import Any, ParamSpec, TypeVar
 from sqlalchemy.orm import Session
 
 from service.errors import Unavailable
+from service.jobs import durable
 from service.jobs.lane import Ticket
 from service.jobs.outcomes import ErrorRecord, Outcome, error_record
 from service.jobs.pool import Pool
 from service.jobs.states import JobState
+from service.jobs.workflows import part_id
 from service.settings import Limits
 from service.store import jobs
 from service.store.session import Store
@@ -36,6 +38,9 @@ PATIENCE_SECONDS = 600.0
 #: How often a part is started again because its process did not reach the store.
 STORE_RETRIES = 60
 _PAUSE_SECONDS = 0.5
+#: How long a job waits for one submitted earlier, which may be a dead worker's, before it goes on without.
+_TURN_SECONDS = 20.0
+_TURN_POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,16 @@ def patiently(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
             time.sleep(_PAUSE_SECONDS)
 
 
+def _wait_until(look: Callable[[], bool], seconds: float) -> None:
+    give_up_at = time.monotonic() + seconds
+    while not patiently(look) and time.monotonic() < give_up_at:
+        time.sleep(_TURN_POLL_SECONDS)
+
+
+def _number(part: str, plan: list[str]) -> int:
+    return plan.index(part) if part in plan else len(plan)
+
+
 class Runner:
     """Implements :class:`service.jobs.workflows.Steps`."""
 
@@ -84,6 +99,18 @@ class Runner:
         with self._store.read() as session:
             job = jobs.find(session, job_id)
             return [] if job is None or JobState(job.state).is_final else self._work.plan(job.request)
+
+    def await_turn(self, job_id: str) -> None:
+        """Wait until the parts of the jobs submitted earlier are in the queue; not for ever."""
+        _wait_until(lambda: not self._is_one_unplanned(job_id), _TURN_SECONDS)
+        time.sleep(durable.TICK_SECONDS)
+
+    def _is_one_unplanned(self, job_id: str) -> bool:
+        with self._store.read() as session:
+            job = jobs.find(session, job_id)
+            before = [] if job is None else jobs.unfinished_before(session, job)
+            last = [part_id(one.id, part) for one in before for part in self._work.plan(one.request)[-1:]]
+        return len(durable.states(last)) < len(last)
 
     async def run_part(self, job_id: str, part: str) -> None:
         """Compute a part in the pool and store what became of it."""
@@ -121,6 +148,7 @@ class Runner:
             arguments,
             seconds=self._limits.job_seconds,
             memory_bytes=self._limits.job_memory_bytes,
+            order=(job.created_at, job.id, _number(part, self._work.plan(job.request))),
             on_death=lambda text: self._note(job_id, text),
         )
 
@@ -145,7 +173,16 @@ class Runner:
 
     def finish(self, job_id: str) -> None:
         """Combine the parts, register what came out and end the job, in one transaction."""
+        _wait_until(lambda: not self._is_one_to_finish_first(job_id), _TURN_SECONDS)
         patiently(self._finish, job_id)
+
+    def _is_one_to_finish_first(self, job_id: str) -> bool:
+        """Whether a job submitted earlier has all its parts too: it is to register its version first."""
+        with self._store.read() as session:
+            job = jobs.find(session, job_id)
+            before = [] if job is None else jobs.unfinished_before(session, job)
+            running = [one for one in before if one.state == JobState.RUNNING]
+            return any(jobs.count_parts(session, one.id) == len(self._work.plan(one.request)) for one in running)
 
     def _finish(self, job_id: str) -> None:
         try:

@@ -29,6 +29,9 @@ class Steps(Protocol):
     def plan(self, job_id: str) -> list[str]:
         """The names of the job's parts, in order."""
 
+    def await_turn(self, job_id: str) -> None:
+        """Wait until the parts of the jobs submitted earlier are in the queue, so that the job's come behind."""
+
     async def run_part(self, job_id: str, part: str) -> None:
         """Compute a part and store its result, or fail the job."""
 
@@ -57,7 +60,10 @@ def register(steps: Steps) -> Workflows:
 
     @DBOS.step(name="plan")
     async def plan(job_id: str) -> list[str]:
-        return await asyncio.to_thread(steps.plan, job_id)
+        parts = await asyncio.to_thread(steps.plan, job_id)
+        # In an executor's thread as it is: a copied context would make DBOS take the looks for steps.
+        await asyncio.get_running_loop().run_in_executor(None, steps.await_turn, job_id)
+        return parts
 
     @DBOS.step(name="run-part", preemptible=True)
     async def run_part(job_id: str, part: str) -> None:

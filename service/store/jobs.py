@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sqlalchemy import and_, or_, select, update
 from sqlalchemy import delete as sql_delete
-from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from service.errors import Conflict, Fault, Invalid, NotFound
@@ -31,6 +31,7 @@ __all__ = [
     "final_ids",
     "find",
     "find_state",
+    "first_unfinished_id",
     "get",
     "has_part",
     "insert_or_get",
@@ -44,6 +45,7 @@ __all__ = [
     "set_state",
     "set_worker",
     "unfinished",
+    "unfinished_before",
     "unfinished_ids",
 ]
 
@@ -173,6 +175,19 @@ def queued_ids(session: Session, limit: int = 100) -> list[str]:
 def unfinished_ids(session: Session) -> list[str]:
     """Ids of the jobs that wait or run."""
     return list(session.scalars(select(Job.id).where(Job.state.in_(UNFINISHED)).order_by(Job.created_at, Job.id)))
+
+
+def first_unfinished_id(session: Session) -> str | None:
+    """Id of the job of any workspace that was submitted first of those that have not ended."""
+    statement = select(Job.id).where(Job.state.in_(UNFINISHED)).order_by(Job.created_at, Job.id)
+    return session.scalar(statement.limit(1))
+
+
+def unfinished_before(session: Session, job: Job) -> list[Job]:
+    """The jobs of any workspace that were submitted before one and wait or run, without those that are to stop."""
+    is_before = or_(Job.created_at < job.created_at, and_(Job.created_at == job.created_at, Job.id < job.id))
+    statement = select(Job).where(Job.state.in_(UNFINISHED), Job.cancel_requested.is_(False), is_before)
+    return list(session.scalars(statement.order_by(Job.created_at, Job.id)))
 
 
 def cancel_requested_ids(session: Session) -> list[str]:

@@ -7,6 +7,7 @@ import signal
 
 import pytest
 
+from service.store import models
 from tests.service.jobs.conftest import is_alive, versions, wait_for
 
 ECHO = {"do": "echo", "value": 1}
@@ -122,3 +123,43 @@ def test_limits_of_time_and_memory_are_named(work, house):
     assert work.wait(slow).error["type"] == "time-limit"
     assert "1 seconds" in work.wait(slow).error["detail"]
     assert work.wait(greedy).error["type"] in ("memory-limit", "time-limit")
+
+
+def test_trainings_submitted_back_to_back_run_and_register_in_that_order(work, house):
+    house.worker()
+    held, marker = work.hold()
+    first = work.submit({"fit": held})
+    work.wait_for_start(first, "fit")
+    diary = house.folder / f"diary-of-all-{first}"
+
+    def train(number):
+        parts = {f"{number:02}-{part}": ECHO for part in range(4)}
+        return work.submit(parts, model="in-order", aliases=["champion"], diary=str(diary))
+
+    waiting = [train(number) for number in range(6)]
+    marker.touch()
+    at_once = [train(number) for number in range(6, 12)]
+    ended = [work.wait(job_id) for job_id in waiting + at_once]
+    assert [job.result["version"] for job in ended] == list(range(1, 13))
+    started = [line.split()[0] for line in diary.read_text().splitlines()]
+    assert started == [f"{number:02}-{part}" for number in range(12) for part in range(4)]
+    with house.store.read() as session:
+        assert models.aliases(session, models.get(session, "default", "in-order")) == {"champion": 12}
+
+
+def test_jobs_that_waited_for_a_worker_run_and_register_in_order(work, house):
+    house.worker().kill(signal.SIGTERM)
+    submitted = [work.submit({"fit": ECHO}, model="waited") for _ in range(6)]
+    house.worker()
+    assert [work.wait(job_id).result["version"] for job_id in submitted] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_wanted_cancellation_leaves_no_trace_of_the_library_in_the_log(work, house):
+    house.worker()
+    job_id = work.submit({"fold-1": ECHO, "fit": spin(600)})
+    work.wait_for_start(job_id, "fit")
+    before = len(house.log())
+    work.cancel(job_id)
+    assert work.wait(job_id).state == "cancelled"
+    assert work.wait(work.submit({"fit": ECHO})).state == "succeeded"
+    assert "Traceback" not in house.log()[before:]

@@ -58,6 +58,23 @@ def test_stopping_a_job_kills_what_runs_and_drops_what_waits(pool):
     assert not is_alive(part.pid)
 
 
+def test_waiting_parts_are_taken_by_submission_of_their_job_and_number(pool):
+    running = Ticket("first", "a", {"do": "spin", "seconds": 600})
+    pool.submit(running)
+    wait_for(lambda: [one for one in pool.running() if one.message == "spinning"])
+    ended = []
+    orders = [(2.0, "b", 0), (1.0, "b", 1), (1.0, "a", 1), (1.0, "b", 0), (1.0, "a", 0)]
+    tickets = [Ticket(order[1], "part", {"do": "echo"}, order=order) for order in orders]
+    for ticket in tickets:
+        ticket.outcome.add_done_callback(lambda _, order=ticket.order: ended.append(order))
+        pool.submit(ticket)
+    pool.stop_job("first")
+    for ticket in tickets:
+        ticket.outcome.result(timeout=PATIENCE)
+    wait_for(lambda: len(ended) == len(orders))
+    assert ended == sorted(orders)
+
+
 def test_cancelling_the_future_kills_the_part(pool):
     ticket = Ticket("job", "part", {"do": "spin", "seconds": 600})
     pool.submit(ticket)
