@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy.orm import Session
+
 from service.errors import Conflict, Fault, Invalid
 from service.jobs.states import JobState
 from service.operations.submission import check_submission
 from service.store import jobs as queries
+from service.store import workers
 from service.store.session import Store
 from service.store.tables import Job, JobEvent
 
@@ -21,10 +24,11 @@ RETRIED = (JobState.FAILED, JobState.CANCELLED)
 
 @dataclass(frozen=True)
 class JobDetail:
-    """A job with the results of its parts so far."""
+    """A job with the results of its parts so far, and what is being done or waited for."""
 
     job: Job
     parts: dict[str, dict[str, Any]]
+    message: str
 
 
 def submit(store: Store, workspace: str, request: Mapping[str, Any], idempotency_key: str | None) -> JobDetail:
@@ -41,7 +45,27 @@ def submit(store: Store, workspace: str, request: Mapping[str, Any], idempotency
         job, _ = queries.insert_or_get(
             session, workspace, normal["kind"], normal, normal["dataset"], idempotency_key=key
         )
-        return JobDetail(job, queries.parts(session, job.id))
+        return _detail(session, job)
+
+
+def _detail(session: Session, job: Job) -> JobDetail:
+    return _details(session, [job], queries.parts(session, job.id))[0]
+
+
+def _details(session: Session, found: list[Job], parts: dict[str, dict[str, Any]]) -> list[JobDetail]:
+    """Jobs with the message of their worker or, of those that are queued, with what they wait for."""
+    waits = any(job.state == JobState.QUEUED for job in found)
+    has_worker = waits and bool(workers.alive(session))
+    first = queries.first_unfinished_id(session) if has_worker else None
+
+    def message(job: Job) -> str:
+        if job.state != JobState.QUEUED:
+            return job.message
+        if not has_worker:
+            return "waiting for a worker"
+        return "about to start" if job.id == first else "waiting for other jobs"
+
+    return [JobDetail(job, parts, message(job)) for job in found]
 
 
 def _check_key(key: str | None) -> str | None:
@@ -60,7 +84,7 @@ def get(store: Store, workspace: str, job_id: str) -> JobDetail:
         NotFound: there is none.
     """
     with store.read() as session:
-        return JobDetail(queries.get(session, workspace, job_id), queries.parts(session, job_id))
+        return _detail(session, queries.get(session, workspace, job_id))
 
 
 def page(
@@ -69,7 +93,7 @@ def page(
     """A page of jobs, newest first, without their parts, and the cursor of the next."""
     with store.read() as session:
         found, next_cursor = queries.page(session, workspace, state=state, kind=kind, cursor=cursor, limit=limit)
-    return [JobDetail(job, {}) for job in found], next_cursor
+        return _details(session, found, {}), next_cursor
 
 
 def cancel(store: Store, workspace: str, job_id: str) -> JobDetail:
@@ -79,7 +103,7 @@ def cancel(store: Store, workspace: str, job_id: str) -> JobDetail:
         NotFound: there is none.
     """
     with store.begin() as session:
-        return JobDetail(queries.request_cancel(session, workspace, job_id), queries.parts(session, job_id))
+        return _detail(session, queries.request_cancel(session, workspace, job_id))
 
 
 def retry(store: Store, workspace: str, job_id: str) -> JobDetail:
@@ -98,7 +122,7 @@ def retry(store: Store, workspace: str, job_id: str) -> JobDetail:
             )
         dataset_id = str(job.request["dataset"])
         again, _ = queries.insert_or_get(session, workspace, job.kind, job.request, dataset_id, retry_of=job.id)
-        return JobDetail(again, {})
+        return _detail(session, again)
 
 
 def delete(store: Store, workspace: str, job_id: str) -> None:

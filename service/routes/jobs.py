@@ -202,7 +202,7 @@ def _to_wire(detail: operations.JobDetail) -> dict[str, Any]:
         "kind": job.kind,
         "state": job.state,
         "progress": job.progress,
-        "message": job.message,
+        "message": detail.message,
         "request": job.request,
         "result": job.result,
         "error": job.error,

@@ -67,7 +67,7 @@ class Job(Answer):
     kind: JobKind
     state: StateName
     progress: float = Field(ge=0, le=1)
-    message: str = Field(description="what is being done")
+    message: str = Field(description="what is being done, or what a queued job waits for")
     request: dict[str, Any] = Field(description="the request with every default filled in")
     result: dict[str, Any] | None = Field(description="metrics with intervals, and the version that was registered")
     error: dict[str, Any] | None = Field(description="why it failed, naming the column or parameter at fault")
