@@ -246,3 +246,7 @@ def _fail(text: str, code: int = 1) -> NoReturn:
 def main() -> None:
     """The entry point of the distribution."""
     app()
+
+
+if __name__ == "__main__":
+    main()

@@ -40,3 +40,7 @@ def configure(level: str = "info") -> None:
         named.handlers[:] = []
         named.propagate = True
         named.setLevel(level.upper())
+    # The engine's library adds a handler that writes plain text, unless its logger has one already.
+    engine = logging.getLogger("dbos")
+    engine.handlers[:] = [logging.NullHandler()]
+    engine.propagate = True

@@ -38,7 +38,7 @@ def create(session: Session, workspace: str, name: str, scopes: Iterable[str]) -
     wanted = set(scopes)
     if not wanted or not wanted <= set(SCOPES):
         fault = Fault("name at least one scope of those allowed", parameter="scopes", allowed=list(SCOPES))
-        raise Invalid("The scopes of the key are not valid.", [fault])
+        raise Invalid(f"A key has one or more of the scopes {', '.join(SCOPES)}.", [fault])
     secret = PREFIX + secrets.token_urlsafe(32)
     key = Key(
         id=new_id("key"),
