@@ -2,9 +2,11 @@
 
 A utility matrix U has a row for each class that may be decided and a column for each that may be
 true. Of the classes with probabilities p the first with the largest ``sum over k of U[d, k] p[k]``
-is decided. Costs are utilities with the sign turned: that a spam passes costs 1 and that a good
-message is lost costs 10 is ``{"nospam": {"spam": -1}, "spam": {"nospam": -10}}``, and then spam is
-decided from a probability of 10/11 on.
+is decided. Sums that differ by less than rounding can make them are equal (:data:`TIE`), so that the
+same probabilities added up in another order, as a database does, decide alike. Costs are utilities
+with the sign turned: that a spam passes costs 1 and that a good message is lost costs 10 is
+``{"nospam": {"spam": -1}, "spam": {"nospam": -10}}``, and then spam is decided from a probability of
+10/11 on.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ PARAMETER = "utility"
 _SHOWN = 20
 #: Beyond this a sum of utilities might not be finite.
 _LARGEST = 1e150
+#: Probabilities this close are equal; expected utilities, if this close in units of the largest utility.
+TIE = 1e-12
 
 
 def utility_matrix(
@@ -60,7 +64,7 @@ def utility_matrix(
 
 
 def decide(probabilities: FloatArray, utility: FloatArray | None = None) -> IntArray:
-    """The code of the class to decide for in each row; of equally good ones the first.
+    """The code of the class to decide for in each row: the first of those within :func:`tie_width` of the best.
 
     Args:
         probabilities: shape (n, K).
@@ -69,8 +73,15 @@ def decide(probabilities: FloatArray, utility: FloatArray | None = None) -> IntA
     Returns:
         Class codes, shape (n,).
     """
-    decided: IntArray = np.argmax(expected_utility(probabilities, utility), axis=1)
+    worth = expected_utility(probabilities, utility)
+    good = worth >= worth.max(axis=1, keepdims=True) - tie_width(utility)
+    decided: IntArray = np.argmax(good, axis=1)
     return decided
+
+
+def tie_width(utility: FloatArray | None = None) -> float:
+    """By how much a class may fall short of the best one and still be as good."""
+    return TIE if utility is None else TIE * float(np.abs(utility).max())
 
 
 def expected_utility(probabilities: FloatArray, utility: FloatArray | None = None) -> FloatArray:

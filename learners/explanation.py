@@ -68,11 +68,16 @@ def scalar_text(value: Scalar | None) -> str:
 
 
 def name_text(name: str) -> str:
-    """A column's name or a level, in JSON's quotes unless it is one plain word: no text reads two ways."""
-    return name if _PLAIN.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+    """A column's name or a level, in JSON's quotes unless it is one plain word: no text reads two ways.
+
+    A word that elsewhere stands for a missing value or a truth value is in quotes too.
+    """
+    is_plain = _PLAIN.fullmatch(name) and name.lower() not in _SPOKEN_FOR
+    return name if is_plain else json.dumps(name, ensure_ascii=False)
 
 
 _PLAIN = re.compile(r"[\w.+-]+")
+_SPOKEN_FOR = frozenset({"null", "none", "nan", "na", "true", "false"})
 
 
 @dataclass(frozen=True)
@@ -228,8 +233,9 @@ class RuleExplanation:
         conditions: its conditions, all of which hold, with the row's values; none of the default.
         rows: training rows that it covers; of the default those that no rule covers.
         support: their weight.
-        confidence: the answer's probability.
-        distribution: the class probabilities by label.
+        confidence: the answer's probability, an estimate (see :mod:`learners.rules.ranking`).
+        distribution: the class probabilities by label, estimates as well.
+        counts: weight of the training rows by class, in the order of ``distribution``; their shares are plain.
         failed: rules that were asked before, in their order, each with its first condition that does not hold;
             of many only the first are given, and ``omitted`` is the number of the others.
         undecided: how many of all rules asked before failed on a value that is missing or unseen.
@@ -244,6 +250,7 @@ class RuleExplanation:
     support: float
     confidence: float
     distribution: tuple[tuple[Scalar, float], ...]
+    counts: tuple[float, ...]
     failed: tuple[FailedRule, ...]
     omitted: int = 0
     undecided: int = 0
@@ -266,6 +273,7 @@ class RuleExplanation:
             "support": self.support,
             "confidence": self.confidence,
             "distribution": [{"label": label, "share": share} for label, share in self.distribution],
+            "counts": list(self.counts),
             "failed": [rule.to_json() for rule in self.failed],
             "omitted_failed": self.omitted,
             "undecided": self.undecided,

@@ -100,16 +100,22 @@ class Parameter:
 
     def check_beside(self, values: Mapping[str, Any]) -> None:
         """Raise :class:`ParameterError` if the value has no sense beside those of the other parameters."""
-        value = values[self.name]
-        if value == self.default:
-            return
-        for (other, fitting), needed in zip(self.only_with, self._needs(), strict=True):
-            if values[other] not in fitting:
-                raise ParameterError(
-                    f"parameter {self.name} = {quoted(value)} has no effect with {other} = {quoted(values[other])}; "
-                    f"it is only for {needed}",
-                    field=self.name,
-                )
+        place = self.idle_beside(values)
+        if place is not None:
+            other = self.only_with[place][0]
+            raise ParameterError(
+                f"parameter {self.name} = {quoted(values[self.name])} has no effect with "
+                f"{other} = {quoted(values[other])}; it is only for {self._needs()[place]}",
+                field=self.name,
+            )
+
+    def idle_beside(self, values: Mapping[str, Any]) -> int | None:
+        """Which of ``only_with`` takes the value's effect away, beside those of all parameters; ``None``: none does."""
+        if values[self.name] != self.default:
+            for place, (other, fitting) in enumerate(self.only_with):
+                if values[other] not in fitting:
+                    return place
+        return None
 
     def _factors(self) -> str:
         return f"an object of finite numbers {'>' if self.exclusive_minimum else '>='} 0"

@@ -11,7 +11,7 @@ A learner may have presets: sets of parameters under a name. Where parameters ar
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
@@ -143,7 +143,10 @@ class Parameterised:
         """JSON Schema of an object holding any of the parameters, and a preset's name where there are presets."""
         properties = {parameter.name: parameter.json_schema() for parameter in cls.parameters()}
         if cls.presets:
-            meaning = "A set of parameters by its name; those given beside it override it. null: none."
+            meaning = (
+                "A set of parameters by its name; those given beside it override it, and what has no effect beside "
+                "them is left out. null: none."
+            )
             names = {"type": ["string", "null"], "default": None, "enum": [*cls.presets, None], "description": meaning}
             properties = {PRESET: names} | properties
         return {"type": "object", "additionalProperties": False, "properties": properties}
@@ -179,6 +182,9 @@ class Parameterised:
     def with_preset(cls, params: Mapping[str, Any]) -> dict[str, Any]:
         """The same parameters with those of the preset that they name written out.
 
+        What the preset says that has no effect beside what is given is left out: ``c45`` with ``pruning`` ``none``
+        asks for no subtree raising.
+
         Raises:
             ParameterError: there is no such preset.
         """
@@ -191,7 +197,20 @@ class Parameterised:
         if not isinstance(name, str) or name not in cls.presets:
             allowed = ", ".join(cls.presets)
             raise ParameterError(f"parameter {PRESET} must be one of {allowed}; it is {quoted(name)}", field=PRESET)
-        return {**cls.presets[name].parameters, **given}
+        chosen = {own: value for own, value in cls.presets[name].parameters.items() if own not in given}
+        defaults = {parameter.name: parameter.default for parameter in cls.parameters()}
+        while idle := cls._idle(chosen, {**defaults, **chosen, **given}):
+            chosen = {own: value for own, value in chosen.items() if own not in idle}
+        return chosen | given
+
+    @classmethod
+    def _idle(cls, names: Collection[str], values: Mapping[str, Any]) -> set[str]:
+        """Which of these parameters have no effect beside the values of all."""
+        return {
+            parameter.name
+            for parameter in cls.parameters()
+            if parameter.name in names and parameter.idle_beside(values) is not None
+        }
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from learners.base import Classifier, Learner
 from learners.checks import samples
 from learners.checks.require import MakeLearner, answers, require, require_close, require_json
+from learners.decisions import TIE
 from learners.explanation import Branch, Condition, Explanation, Judgement, RuleExplanation, Step
 from learners.linear_function import LinearBranch
 from learners.table import UNSEEN, Column, Table
@@ -78,7 +79,9 @@ def _replay_rule(table: Table, row: int, explanation: RuleExplanation) -> Array:
     for earlier in explanation.failed:
         require(not _judge(earlier.failed, table, row), f"row {row}: {earlier.failed.condition.text()} holds")
     shares = np.array([share for _, share in explanation.distribution])
-    require(explanation.confidence == shares.max(), "the confidence is not that of the likeliest class")
+    said = dict(explanation.distribution)
+    require(explanation.confidence == said[explanation.answer], "the confidence is not the answer's probability")
+    require(explanation.confidence >= shares.max() - TIE, "the answer is not the likeliest class")
     return shares
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from learners.base import Classifier
 from learners.checks import samples
 from learners.checks.require import MakeLearner, answers, refusal, require, require_same
+from learners.decisions import TIE
 from learners.errors import DataError, SchemaError
 from learners.table import Column, Kind, Series, Table
 
@@ -49,7 +50,10 @@ def probabilities_agree_with_predict(make: MakeLearner) -> None:
     require(shares.shape == (sample.table.n_rows, len(model.classes_)), f"probabilities have shape {shares.shape}")
     require(((shares >= 0) & (shares <= 1)).all(), "a probability is outside 0 to 1")
     require((np.abs(shares.sum(axis=1) - 1) <= 1e-9).all(), "probabilities do not sum to 1")
-    decided = shares.argmax(axis=1) if model.utility_ is None else model.decide(shares)
+    decided = model.decide(shares)
+    best = shares.argmax(axis=1) if model.utility_ is None else decided
+    apart = np.take_along_axis(shares, best[:, None], 1) - np.take_along_axis(shares, decided[:, None], 1)
+    require((apart <= TIE).all(), "a class is decided for that is not the likeliest")
     require_same(model.predict(sample.table), model.classes_[decided], "predict against probabilities")
 
 

@@ -5,7 +5,8 @@ nearest allowed value of each column whose own value is outside. All leaves are 
 what each state takes is computed for all nodes and added up along the paths. "Nearest" is first the
 number of changed columns (or, with costs, their sum), then the sum of the scaled distances: of a
 number its change divided by the column's width (:mod:`learners.reasons.scales`), of an ordinal
-level the steps divided by the greatest number of steps, of anything else 1.
+level the steps divided by the greatest number of steps, of anything else 1. Sums that come first are
+equal if they differ by less than rounding may make them (:data:`TIE`).
 
 A missing value that a leaf's path tests has to be chosen, which counts as a change. Beside that,
 each leaf is tried with the missing values left missing: such a row still is divided among several
@@ -18,6 +19,7 @@ Every row that is given was answered by the model itself.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -39,6 +41,8 @@ from learners.types import Array, BoolArray, FloatArray, IntArray, Scalar
 
 #: Most rows with missing values left in them that are tried for one counterfactual search.
 MAX_TRIALS = 16
+#: Costs (or, where they come first, distances) this close in relation to their size are equal.
+TIE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ class _Candidates:
 
     leaves: IntArray
     left: BoolArray
-    costs: IntArray
+    costs: FloatArray
     distances: FloatArray
 
 
@@ -122,7 +126,7 @@ class _Seeker:
         self.target = target
         self.wanted = boxes.leaves[target.holds(learner.packed_tree_.answers[boxes.leaves])]
         self.leaves = boxes.leaves
-        self.price = np.append(wishes.prices, 0)  # the last for the root, which tests no column
+        self.price = np.append(wishes.costs, 0.0)  # the last for the root, which tests no column
         self.weight = np.append(wishes.costs if search.order == "distance" else np.ones(len(wishes.costs)), 0.0)
         random = np.random.default_rng(0)
         self.marks = np.append(random.integers(1, 2**62, len(wishes.costs)), 0)
@@ -191,7 +195,7 @@ class _Seeker:
 
     def _ways(self, demands: Demands, needed: BoolArray, *, left: bool) -> _Candidates:
         boxes = self.boxes
-        costs = boxes.sum_paths(np.where(needed, self.price[boxes.tested], 0))
+        costs = boxes.sum_paths(np.where(needed, self.price[boxes.tested], 0.0))
         distances = boxes.sum_paths(np.where(needed, demands.distance * self.weight[boxes.tested], 0.0))
         blocked = boxes.any_on_path(demands.blocked & needed)
         if left:  # a path without divided states is the other kind's
@@ -202,7 +206,7 @@ class _Seeker:
         return _Candidates(leaves, np.full(len(leaves), left), costs[leaves], distances[leaves])
 
     def _first_of_each_set(
-        self, leaves: IntArray, needed: BoolArray, costs: IntArray, distances: FloatArray
+        self, leaves: IntArray, needed: BoolArray, costs: FloatArray, distances: FloatArray
     ) -> IntArray:
         """Of leaves for which the same columns have to be changed the nearest; sets are told apart by sums of marks."""
         sets = self.boxes.sum_paths(np.where(needed, self.marks[self.boxes.tested], 0))[leaves]
@@ -210,9 +214,11 @@ class _Seeker:
         _, first = np.unique(sets[order], return_index=True)
         return leaves[order[np.sort(first)]]
 
-    def _keys(self, costs: IntArray, distances: FloatArray) -> tuple[Array, Array]:
+    def _keys(self, costs: FloatArray, distances: FloatArray) -> tuple[Array, Array]:
         """What to sort by, the more important last."""
-        return (distances, costs) if self.search.order == "changes" else (costs, distances)
+        if self.search.order == "changes":
+            return distances, _ranks(costs)
+        return costs, _ranks(distances)
 
     def _sorted(self, found: _Candidates) -> _Candidates:
         order = np.lexsort((found.leaves, *self._keys(found.costs, found.distances)))
@@ -239,7 +245,7 @@ class _Seeker:
         return Counterfactual(
             leaf=leaf,
             changes=tuple(changes),
-            cost=float(self.wishes.costs[changed].sum()),
+            cost=math.fsum(self.wishes.costs[changed].tolist()),
             distance=float(sum(one.distance * float(weight) for one, weight in zip(changes, weights, strict=True))),
             asked=tuple(self._asked(row, place, node, demands) for place, node in states.items()),
             cells=cells,
@@ -257,6 +263,15 @@ class _Seeker:
         share = demands.shares[node]
         state: Literal["met", "unmet", "undecided"] = "met" if share == 1 else "unmet" if share == 0 else "undecided"
         return Asked(self.boxes.condition(node), _shown(self.boxes.columns[place], row[place]), state)
+
+
+def _ranks(sums: FloatArray) -> IntArray:
+    """The place of each of these numbers >= 0 among all, the same for equal ones, shape (n,)."""
+    order = np.argsort(sums, kind="stable")
+    ascending = sums[order]
+    ranks = np.zeros(len(sums), np.int64)
+    ranks[order[1:]] = np.cumsum(ascending[1:] > ascending[:-1] * (1 + TIE))
+    return ranks
 
 
 def _differs(cells: FloatArray, row: FloatArray) -> BoolArray:

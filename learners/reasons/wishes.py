@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -11,14 +10,14 @@ import numpy as np
 
 from learners.errors import ParameterError, SchemaError, quoted
 from learners.table import UNSEEN, Column, Kind
-from learners.types import BoolArray, FloatArray, IntArray, Scalar
+from learners.types import BoolArray, FloatArray, Scalar
 
 Direction: TypeAlias = Literal["up", "down"]
 #: Of a numeric or ordinal column (least, greatest), either of them None for no bound; else the levels that may be.
 Range: TypeAlias = tuple[Scalar | None, Scalar | None] | Collection[Scalar]
 
-#: Prices are compared as whole multiples of the highest one's 2^-40th part, so that sums do not depend on their order.
-_PRICE_STEPS = 2.0**40
+#: Beyond this a sum of costs might not be finite.
+_LARGEST = 1e150
 
 
 @dataclass(frozen=True)
@@ -40,14 +39,6 @@ class Wishes:
     least: FloatArray
     greatest: FloatArray
     levels: dict[int, BoolArray]
-
-    @property
-    def prices(self) -> IntArray:
-        """The costs as whole numbers of equal steps."""
-        highest = float(self.costs.max(initial=0.0))
-        if highest == 0:
-            return np.zeros(len(self.costs), np.int64)
-        return np.rint(self.costs / highest * _PRICE_STEPS).astype(np.int64)
 
     @property
     def is_free(self) -> bool:
@@ -162,9 +153,10 @@ def _place(places: Mapping[str, int], name: str, parameter: str) -> int:
 
 def _cost(name: str, cost: float) -> float:
     number = isinstance(cost, int | float | np.number) and not isinstance(cost, bool)
-    if not number or not math.isfinite(cost) or cost < 0:
+    if not number or not 0 <= cost <= _LARGEST:
         raise ParameterError(
-            f"the cost of column {quoted(name)} is a finite number >= 0, not {quoted(cost)}", field=f"costs.{name}"
+            f"the cost of column {quoted(name)} is a number from 0 to {_LARGEST:g}, not {quoted(cost)}",
+            field=f"costs.{name}",
         )
     return float(cost)
 

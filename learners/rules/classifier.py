@@ -35,14 +35,16 @@ class RuleSetClassifier(FittedRules):
     The parts say how: :mod:`~learners.rules.postpruning`, :mod:`~learners.rules.mdl`,
     :mod:`~learners.rules.ranking`.
 
-    A rule's probabilities are the class shares of all training rows that it covers, Laplace-corrected over
-    the classes that occur. A condition on a missing value is not satisfied, nor is one on a level that the
-    model does not know, except ``not in``; rows with such values go on to later rules, at last to the default.
+    A rule's probabilities are Laplace estimates, (n_k + 1) / (n + K), over all training rows that it covers and
+    the classes that occur; the plain counts stand beside them. A condition on a missing value is not satisfied,
+    nor is one on a level that the model does not know, except ``not in``; rows with such values go on to later
+    rules, at last to the default.
     """
 
     name: ClassVar[str] = "rule-set-classifier"
     summary: ClassVar[str] = (
-        "Decides by the first of a few IF-THEN rules that covers the row, else by a default (C4.5rules)."
+        "Decides by the first of a few IF-THEN rules that covers the row, else by a default (C4.5rules); "
+        "its probabilities are Laplace estimates."
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
         task="classification",

@@ -54,7 +54,7 @@ class FittedRules(Classifier):
         return self.ordered_rules_.first(by_column(table.values), with_levels)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Class shares of the rule that answers, Laplace-corrected; shape (n, K)."""
+        """Laplace estimates of the class probabilities where the answering rule holds; shape (n, K)."""
         fired = self.apply(X)
         return self.ordered_rules_.share[fired]
 

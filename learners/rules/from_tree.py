@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from learners.decisions import decide
 from learners.explanation import Condition
-from learners.rules.rule import UNBOUNDED, Rule, RuleCondition, RuleSet, rule_id
+from learners.rules.rule import UNBOUNDED, Rule, RuleCondition, RuleSet, plain_share, rule_id
 from learners.table import Column
 from learners.trees.nodes import LEAF, THRESHOLD, Nodes
 from learners.types import FloatArray, Scalar
@@ -174,7 +174,8 @@ class _Walk:
 
     def _rule(self, leaf: int) -> Rule:
         pairs = self._conditions()
-        distribution = deviation = confidence = None
+        distribution = deviation = confidence = counts = None
+        best = 0
         answer: Scalar
         if self.classes is None:
             answer, variance = self.value[leaf].tolist()
@@ -183,6 +184,9 @@ class _Walk:
             distribution = tuple(self.shares[leaf].tolist())
             best = self.decided[leaf]
             answer, confidence = self.classes[best], distribution[best]
+            value = self.value[leaf].tolist()
+            if math.isclose(sum(value), self.weight[leaf], rel_tol=1e-9):  # else it holds pseudo-counts too
+                counts = tuple(value)
         return Rule(
             id=rule_id(leaf, (text for _, text in pairs), answer),
             leaf=leaf,
@@ -193,6 +197,8 @@ class _Walk:
             deviation=deviation,
             rows=self.rows_of[leaf],
             weight=self.weight[leaf],
+            counts=counts,
+            share=plain_share(counts, best),
         )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from learners.base import Progress
+from learners.decisions import decide
 from learners.rules.atoms import Atom, Coverage, atoms_of, merged
 from learners.rules.from_tree import rules_of_nodes
 from learners.rules.mdl import AtomBits, Candidates, Weighing, best_subset, rule_bits
@@ -203,7 +204,7 @@ def _indispensable(order: list[Judged], rows: Sample, max_rules: int | None) -> 
     if not order:
         return order
     uncovered = rows.by_class(_uncovered(order, len(rows.codes)))
-    default = int(np.argmax(default_distribution(uncovered, rows.totals)))
+    default = int(decide(default_distribution(uncovered, rows.totals)[None])[0])
     answers = np.array([*(rule.answer for rule in order), default])
     bits = np.array([_bits_of(rule.rows, len(rows.codes)) for rule in order])
     kept = Dispensing(answers, bits, rows.codes, rows.weights).kept(max_rules)

@@ -16,9 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from learners._accel import inner_kernel, interpreted, kernel
+from learners.decisions import decide
 from learners.rules.atoms import Atom
 from learners.rules.from_tree import written_condition
-from learners.rules.rule import Rule, RuleCondition, RuleSet, rule_id
+from learners.rules.rule import Rule, RuleCondition, RuleSet, plain_share, rule_id
 from learners.table import Column
 from learners.types import Array, BoolArray, FloatArray, Int8Array, Int32Array, IntArray
 
@@ -127,12 +128,13 @@ def ordered_rules(
 def rule_set(rules: OrderedRules, columns: tuple[Column, ...], target: Column) -> RuleSet:
     """The same as records, for people, documents and databases; the default is the last."""
     classes = target.labels
+    decided = decide(rules.share).tolist()
     records = []
     for number in range(rules.n_rules + 1):
         span = range(int(rules.start[number]), int(rules.start[number + 1]))
         conditions = tuple(_record(rules, condition, columns) for condition in span)
         share = rules.share[number].tolist()
-        best = int(np.argmax(rules.share[number]))
+        best = decided[number]
         answer = classes[best]
         records.append(
             Rule(
@@ -145,6 +147,8 @@ def rule_set(rules: OrderedRules, columns: tuple[Column, ...], target: Column) -
                 deviation=None,
                 rows=int(rules.rows[number]),
                 weight=float(rules.value[number].sum()),
+                counts=tuple(rules.value[number].tolist()),
+                share=plain_share(rules.value[number].tolist(), best),
             )
         )
     return RuleSet(columns, target, classes, tuple(records), ordered=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from learners.decisions import TIE
 from learners.explanation import name_text
 from learners.rules.rule import Rule, RuleCondition, RuleSet
 
@@ -22,6 +23,8 @@ def to_json(rules: RuleSet) -> dict[str, Any]:
 def to_text(rules: RuleSet) -> str:
     """One line a rule: ``IF ... AND ... THEN answer  [share of the class; rows; share by missing column]``.
 
+    Where the model does not answer with the plain share of the training rows but with an estimate of it
+    (Laplace's, in an ordered set), the estimate stands beside it.
     The rules after the first of an ordered set begin with ``ELSE``.
     """
     target = name_text(rules.target.name)
@@ -31,19 +34,22 @@ def to_text(rules: RuleSet) -> str:
         lead = f"IF {tests} THEN " if tests else "ALWAYS "
         if rules.ordered and lines:
             lead = f"ELSE {lead}" if tests else "ELSE "
-        lines.append(f"{lead}{target} = {rule.conclusion()}  [{_support(rule)}{_shares(rule)}]")
+        lines.append(f"{lead}{target} = {rule.conclusion()}  [{_support(rules, rule)}{_shares(rule)}]")
     return "\n".join(lines) + "\n"
 
 
 def to_markdown(rules: RuleSet) -> str:
     """A table with one line a rule, for documents; any level or column name survives in it."""
-    head = ["#", "If", f"Then {name_text(rules.target.name)}", "Share" if rules.classes else "Deviation", "Rows", "Id"]
-    lines = [_markdown_row(head), "|---:|:---|:---|---:|---:|:---|"]
+    estimated = any(_is_estimate(rules, rule) for rule in rules.rules)
+    spreads = (["Share", "Estimate"] if estimated else ["Share"]) if rules.classes else ["Deviation"]
+    head = ["#", "If", f"Then {name_text(rules.target.name)}", *spreads, "Rows", "Id"]
+    lines = [_markdown_row(head), f"|---:|:---|:---|{'---:|' * len(spreads)}---:|:---|"]
     for number, rule in enumerate(rules.rules, start=1):
         tests = " and ".join(_condition_text(condition) for condition in rule.conditions)
         tests = tests or ("else" if rules.ordered and number > 1 else "always")
-        spread = rule.confidence if rule.confidence is not None else rule.deviation
-        cells = [str(number), tests, rule.conclusion(), f"{spread:.4g}", f"{rule.weight:.6g}", rule.id]
+        numbers = [rule.share, rule.confidence] if rules.classes else [rule.deviation]
+        shown = ["" if one is None else f"{one:.4g}" for one in numbers[: len(spreads)]]
+        cells = [str(number), tests, rule.conclusion(), *shown, f"{rule.weight:.6g}", rule.id]
         lines.append(_markdown_row(cells))
     return "\n".join(lines) + "\n"
 
@@ -59,10 +65,19 @@ def _shares(rule: Rule) -> str:
     return f"; where missing: {', '.join(shares)}" if shares else ""
 
 
-def _support(rule: Rule) -> str:
+def _is_estimate(rules: RuleSet, rule: Rule) -> bool:
+    """Whether the answer's probability is another number than its share of the rows."""
+    share = rule.share
+    return rule.confidence is not None and (rules.ordered or share is None or abs(share - rule.confidence) > TIE)
+
+
+def _support(rules: RuleSet, rule: Rule) -> str:
     rows = f"{rule.weight:.6g} rows" if rule.weight != 1 else "1 row"
     if rule.confidence is not None:
-        return f"share {rule.confidence:.4g}; {rows}"
+        said = [] if rule.share is None else [f"share {rule.share:.4g}"]
+        if _is_estimate(rules, rule):
+            said.append(f"estimate {rule.confidence:.4g}")
+        return f"{', '.join(said)}; {rows}"
     return f"deviation {rule.deviation:.4g}; {rows}"
 
 

@@ -81,12 +81,16 @@ class Rule:
         conditions: one a column, in the order in which the path first tests them.
         answer: the class label, or the mean.
         function: of a model tree the linear function that answers in place of ``answer``.
-        distribution: class shares in class order; ``None`` for regression.
-        confidence: share of the answer's class, under utilities not always the largest; ``None`` for regression.
+        distribution: class probabilities in class order, of an ordered set Laplace estimates
+            (:func:`~learners.rules.ranking.laplace_distribution`), of a tree its leaf's; ``None`` for regression.
+        confidence: the answer's class's, under utilities not always the largest; ``None`` for regression.
         deviation: standard deviation of the training targets here; ``None`` for classification.
         rows: training rows that reached the leaf, fractions counted whole; in an ordered set those that
             the rule covers, of the default those that no rule covers. ``weight``: their weight.
         leaves: node ids of the leaves of which a merged rule was made; else empty.
+        counts: ``weight`` by class; ``None`` for regression, and of a tree's leaf without rows or with estimated
+            probabilities.
+        share: the plain share of the answer's class in them; ``None`` without weight.
     """
 
     id: str
@@ -100,6 +104,8 @@ class Rule:
     weight: float
     leaves: tuple[int, ...] = ()
     function: LinearFunction | None = None
+    counts: tuple[float, ...] | None = None
+    share: float | None = None
 
     def conclusion(self) -> str:
         """What the rule answers, for people: a label, a number or a linear function."""
@@ -115,6 +121,8 @@ class Rule:
         record["answer"] = self.answer
         if self.distribution is not None:
             record |= {"distribution": list(self.distribution), "confidence": self.confidence}
+            if self.counts is not None:
+                record |= {"counts": list(self.counts), "share": self.share}
         else:
             record["deviation"] = self.deviation
         if self.function is not None:
@@ -200,6 +208,12 @@ class RuleSet:
         if self.utility is not None:
             record["utility"] = self.utility.tolist()
         return record | {"ordered": self.ordered, "rules": [rule.to_json() for rule in self.rules]}
+
+
+def plain_share(counts: Sequence[float] | None, place: int) -> float | None:
+    """The share of one class in weights by class; ``None`` where they are not known, or there is none."""
+    total = sum(counts or ())
+    return None if counts is None or not total > 0 else counts[place] / total
 
 
 def rule_id(place: int, conditions: Iterable[str], answer: Scalar) -> str:

@@ -25,7 +25,7 @@ from dataclasses import replace
 from typing import Any
 
 from learners.rules.combining import everything, is_always, is_never, is_within, united
-from learners.rules.rule import Rule, RuleCondition, RuleSet, rule_id
+from learners.rules.rule import Rule, RuleCondition, RuleSet, plain_share, rule_id
 from learners.table import Column
 
 #: Decimals to which shares of missing values are compared: sums in another order are equal.
@@ -47,6 +47,12 @@ def simplified(rules: RuleSet, *, complete_rows_only: bool = False) -> RuleSet:
     by_answer = rules.ordered or complete_rows_only or not _divides(rules)
     work = _Simplification(rules, by_answer)
     return replace(rules, rules=tuple(work.run()))
+
+
+def _sum(one: tuple[float, ...] | None, other: tuple[float, ...] | None) -> tuple[float, ...] | None:
+    if one is None or other is None:
+        return None
+    return tuple(left + right for left, right in zip(one, other, strict=True))
 
 
 def _divides(rules: RuleSet) -> bool:
@@ -189,6 +195,7 @@ class _Simplification:
         return everything(feature, self.columns[feature])
 
     def _merged(self, one: Rule, other: Rule, feature: int, union: RuleCondition) -> Rule:
+        counts = _sum(one.counts, other.counts)
         conditions = tuple(union if own.feature == feature else own for own in one.conditions)
         weight = one.weight + other.weight
         merged = replace(
@@ -198,6 +205,8 @@ class _Simplification:
             conditions=conditions,
             rows=one.rows + other.rows,
             weight=weight,
+            counts=counts,
+            share=plain_share(counts, self.place_of.get(one.answer, 0)),
         )
         if one.distribution is not None and other.distribution is not None and one.distribution != other.distribution:
             parts = (one.weight, other.weight) if weight > 0 else (1.0, 1.0)

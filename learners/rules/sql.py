@@ -23,6 +23,7 @@ from typing import Literal
 
 import numpy as np
 
+from learners.decisions import tie_width
 from learners.linear_function import LinearTerm
 from learners.rules.rule import Rule, RuleCondition, RuleSet
 from learners.rules.sql_literals import identifier, number_literal, scalar_literal
@@ -70,9 +71,9 @@ def select_statement(rules: RuleSet, source: str) -> str:
     """A ``SELECT`` of a table's columns and of the tree's answer for every row.
 
     The answer is the column ``prediction``; for classes there is a column ``proba_<class>`` each,
-    and of equally good classes the first is the prediction. A name that is taken already, or too
-    long, is replaced by one that is not (``proba_1``, ``prediction_``). Of an ordered set there is the
-    column ``rule`` too, the id of the rule that answered.
+    and of equally good classes (see :mod:`learners.decisions`) the first is the prediction. A name that
+    is taken already, or too long, is replaced by one that is not (``proba_1``, ``prediction_``). Of an
+    ordered set there is the column ``rule`` too, the id of the rule that answered.
     """
     if rules.ordered:
         return _ordered_select(rules, source)
@@ -202,11 +203,15 @@ def _weighted(shares: Sequence[Sequence[str]], answers: Sequence[float | str]) -
 
 
 def _likeliest(rules: RuleSet, names: Sequence[str]) -> str:
-    """The label of the largest probability, or of the largest expected utility; the first of equal ones."""
+    """The label of the largest probability, or of the largest expected utility; the first of equally good ones.
+
+    A class that fell short of a rival is not the best, so the best is among those after it.
+    """
     labels = [scalar_literal(label) for label in rules.classes or ()]
     worth = names if rules.utility is None else [_expected(row, names) for row in rules.utility.tolist()]
+    width = number_literal(tie_width(rules.utility))
     cases = [
-        f"WHEN {_chain([f'{one} >= {rival}' for rival in worth[index + 1 :]], 'AND')} THEN {labels[index]}"
+        f"WHEN {_chain([f'{one} >= {rival} - {width}' for rival in worth[index + 1 :]], 'AND')} THEN {labels[index]}"
         for index, one in enumerate(worth[:-1])
     ]
     return f"CASE {' '.join(cases)} ELSE {labels[-1]} END" if cases else labels[0]

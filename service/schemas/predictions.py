@@ -191,8 +191,15 @@ class Explanation(Prediction):
     conditions: list[Judgement] | None = Field(None, description="the rule's conditions, all of which hold")
     rows: int | None = Field(None, description="training rows that the rule covers; of the default: that no rule does")
     support: float | None = Field(None, description="their weight")
-    confidence: float | None = Field(None, description="the answer's probability")
-    distribution: list[Share] | None = None
+    confidence: float | None = Field(
+        None, description="the answer's probability, a Laplace estimate: not a share of the rows, see `counts`"
+    )
+    distribution: list[Share] | None = Field(
+        None, description="of a rule the class probabilities, Laplace estimates: (count + 1) / (support + classes)"
+    )
+    counts: list[float] | None = Field(
+        None, description="weight of the training rows that the rule covers by class, in the order of `distribution`"
+    )
     failed: list[FailedRule] | None = Field(None, description="rules asked before; of many the first")
     omitted_failed: int | None = Field(None, description="rules asked before that are not given")
     undecided: int | None = Field(None, description="rules asked before that failed on a missing or unseen value")

@@ -17,7 +17,9 @@ class Support(Answer):
     rows: int = Field(description="of which it answers a share")
     weight: float = Field(description="of these rows, times its share of each")
     counts: list[float] | None = Field(None, description="weight by true class, in the order of `classes`")
-    confidence: float | None = Field(None, description="share of the rule's class; null without weight")
+    confidence: float | None = Field(
+        None, description="share of the rule's class in `counts`, no estimate; null without weight"
+    )
     mean: float | None = Field(None, description="of a regression: mean of the true values")
     deviation: float | None = Field(
         None, description="of a regression: root of the mean square of their distance from the rule's answer"

@@ -29,8 +29,22 @@ class Rule(Answer):
     conditions: list[RuleCondition]
     answer: Label = Field(description="of a model tree the mean of the leaf's training targets; see `linear`")
     linear: LinearFunction | None = Field(None, description="of a model tree: the answer of each row")
-    distribution: list[float] | None = Field(None, description="class shares, in the order of `classes`")
-    confidence: float | None = Field(None, description="share of the answer's class")
+    distribution: list[float] | None = Field(
+        None,
+        description="class probabilities, in the order of `classes`: of an ordered set Laplace estimates, (count + 1) "
+        "/ (weight + number of classes) of its rows; of a tree the leaf's, see its `leaf_estimate`",
+    )
+    confidence: float | None = Field(
+        None, description="the answer's class's in `distribution`; of an ordered set an estimate, not a share"
+    )
+    counts: list[float] | None = Field(
+        None,
+        description="weight of the training rows by class, in the order of `classes`; absent of a tree whose leaves "
+        "are estimated, and of a leaf without rows",
+    )
+    share: float | None = Field(
+        None, description="the answer's class's plain share of `counts`; null without weight, absent where they are"
+    )
     deviation: float | None = Field(None, description="of a regression: standard deviation of the training targets")
     rows: int = Field(
         description="training rows in the leaf; in an ordered set those that the rule covers, of the default those "

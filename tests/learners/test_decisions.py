@@ -49,6 +49,16 @@ def test_ties_go_to_the_first_class():
     assert decide(np.array([[0.25, 0.75]]), threshold_utility(1, 0.75)).tolist() == [0]
 
 
+def test_what_rounding_may_part_is_a_tie():
+    third = 0.3333333333333333
+    assert decide(np.array([[third, np.nextafter(third, 1), third]])).tolist() == [0]
+    assert decide(np.array([[0.3, 0.3 + 9e-13, 0.4 - 9e-13], [0.5 - 1e-11, 0.5 + 1e-11, 0.0]])).tolist() == [2, 1]
+    assert decide(np.array([[0.1, 0.45, 0.45 + 1e-15]])).tolist() == [1]
+    shares = np.array([[0.5 - 1e-13, 0.5 + 1e-13], [0.5 - 1e-11, 0.5 + 1e-11]])
+    for size in (1e-100, 1.0, 1e100):
+        assert decide(shares, size * np.eye(2)).tolist() == [0, 1]
+
+
 @given(st.integers(2, 6), st.integers(0, 10**6))
 def test_the_decision_has_the_largest_expected_utility(n_classes, seed):
     rng = np.random.default_rng(seed)

@@ -24,6 +24,8 @@ from learners.explanation import Condition, labelled, name_text, scalar_text
         (Condition("outlook", "in", values=("sunny",)), "outlook = sunny"),
         (Condition("outlook", "in", values=("sunny", "rainy")), "outlook in {sunny, rainy}"),
         (Condition("windy", "in", values=(True,)), "windy = true"),
+        (Condition("windy", "in", values=("TRUE", "NULL")), 'windy in {"TRUE", "NULL"}'),
+        (Condition("c", "in", values=("nan", "None", "NA", "n.a.")), 'c in {"nan", "None", "NA", n.a.}'),
         (Condition("code", "in", values=(1, 2.5)), "code in {1, 2.5}"),
         (Condition("petal length", "<=", threshold=1.0), '"petal length" <= 1'),
         (Condition("a", "in", values=("a,a", "", "it's", "x and y")), 'a in {"a,a", "", "it\'s", "x and y"}'),

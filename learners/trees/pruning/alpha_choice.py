@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from learners._accel import inner_kernel, kernel
+from learners.decisions import tie_width
 from learners.trees.nodes import LEAF, Nodes
 from learners.trees.pruning.cost_complexity import cost_complexity_path, node_alphas
 from learners.trees.traverse import FEATURE, FIRST_CHILD, N_CHILDREN, SHARE, TEST, PackedTree, branch_of
@@ -89,6 +90,11 @@ class Judge:
     lost: FloatArray
     scale: float = 1.0
 
+    @property
+    def width(self) -> float:
+        """How far apart equally good decisions may be."""
+        return tie_width(self.utility) if self.utility.size else 0.0
+
 
 def pruning_path(nodes: Nodes, alpha: float) -> PruningPath:
     """The path of a tree that is pruned at a given price."""
@@ -143,7 +149,7 @@ def _losses(nodes: Nodes, packed: PackedTree, prices: FloatArray, judge: Judge, 
     sums = np.zeros((2, len(prices) + 1))
     of_rows = (np.ascontiguousarray(judge.cells[:, rows].T), judge.target[rows] / judge.scale, judge.weights[rows])
     tree = (packed.links, packed.splits, packed.levels, packed.answers / judge.scale)
-    _judge_rows(*tree, stops, *of_rows, judge.utility, judge.lost, sums)
+    _judge_rows(*tree, stops, *of_rows, judge.utility, judge.width, judge.lost, sums)
     return np.cumsum(sums, axis=1)[:, :-1]
 
 
@@ -158,18 +164,20 @@ def _judge_rows(  # noqa: PLR0913, PLR0917 - a tree and its rows are this many a
     target: FloatArray,
     weights: FloatArray,
     utility: FloatArray,
+    width: float,
     lost: FloatArray,
     sums: FloatArray,
 ) -> None:
     """Add each row's losses to the places in ``sums`` where they begin, and take them off where they end."""
     n_prices = sums.shape[1] - 1
     mixed = np.zeros((n_prices, answers.shape[1]))
+    worth = np.empty(lost.shape[0])
     for i in range(rows.shape[0]):
         node = 0
         end = n_prices
         while True:
             if stops[node] < end:
-                loss = _loss(answers[node], target[i], utility, lost)
+                loss = _loss(answers[node], target[i], utility, width, lost, worth)
                 _add(sums, stops[node], end, weights[i], loss)
                 end = stops[node]
             if end == 0:
@@ -183,7 +191,8 @@ def _judge_rows(  # noqa: PLR0913, PLR0917 - a tree and its rows are this many a
         mixed[:end] = 0.0
         _mix(links, splits, levels, answers, stops, rows[i], node, end, mixed)
         for price in range(end):
-            _add(sums, price, price + 1, weights[i], _loss(mixed[price], target[i], utility, lost))
+            loss = _loss(mixed[price], target[i], utility, width, lost, worth)
+            _add(sums, price, price + 1, weights[i], loss)
 
 
 @inner_kernel
@@ -236,17 +245,21 @@ def _mix(  # noqa: PLR0913, PLR0917 - a tree and its row are this many arrays
 
 
 @inner_kernel
-def _loss(answer: FloatArray, target: float, utility: FloatArray, lost: FloatArray) -> float:
-    """Squared error; or what the decision by the answer loses, the first of equally good decisions."""
+def _loss(
+    answer: FloatArray, target: float, utility: FloatArray, width: float, lost: FloatArray, worth: FloatArray
+) -> float:
+    """Squared error; or what the decision by the answer loses, the first within ``width`` of the best.
+
+    ``worth`` is room for a number a class.
+    """
     if lost.shape[0] == 0:
         return float((answer[0] - target) * (answer[0] - target))
-    decided = 0
-    best = -np.inf
     for one in range(lost.shape[0]):
-        worth = 0.0
+        worth[one] = 0.0
         for true in range(lost.shape[0]):
-            worth += answer[true] * utility[one, true]
-        if worth > best:
-            best = worth
-            decided = one
+            worth[one] += answer[true] * utility[one, true]
+    least = worth.max() - width
+    decided = 0
+    while worth[decided] < least:
+        decided += 1
     return float(lost[decided, int(target)])

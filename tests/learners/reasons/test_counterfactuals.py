@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from learners.catalog import make
 from learners.errors import LearnerError, ParameterError
 from learners.reasons import Scales, Search, Wishes, counterfactuals, next_question, why_not
 from learners.reasons.boxes import boxes_of
@@ -222,6 +223,53 @@ def test_huge_numbers_have_finite_distances():
     assert found.distance == pytest.approx(1, abs=0.2)
 
 
+@pytest.fixture(scope="module")
+def credit():
+    table, target = read("credit-g", "class")
+    model = make("decision-tree-classifier", {"pruning": "error-based", "min_leaf": 5}).fit(table, target)
+    return model, table.take(np.array([*range(60), 226, 666]))
+
+
+def with_costs(credit, costs, order="changes"):
+    """Five counterfactuals of each row under these costs."""
+    model, rows = credit
+    wishes = Wishes.of(model.columns_, costs=costs)
+    return counterfactuals(model, rows, "bad", Search(wishes, count=5, order=order))
+
+
+def test_a_forbidding_cost_of_one_column_leaves_the_others_in_their_order(credit):
+    n_compared = 0
+    for plain, dear in zip(with_costs(credit, {}), with_costs(credit, {"num_dependents": 1e15}), strict=True):
+        if not any(change.column == "num_dependents" for one in plain for change in one.changes):
+            assert [one.leaf for one in dear] == [one.leaf for one in plain]
+            assert [one.cost for one in dear] == [len(one.changes) for one in dear]
+            n_compared += len(plain)
+    assert n_compared > 100
+
+
+def test_equal_sums_of_costs_go_by_distance(credit):
+    """One column at 3 in place of three at 1, of the last two rows."""
+    every = with_costs(credit, {"savings_status": 3})
+    for found in every:
+        keys = [(one.cost, one.distance) for one in found]
+        assert keys == sorted(keys)
+    for found in every[-2:]:
+        assert [(one.cost, len(one.changes)) for one in found[3:]] == [(3, 1), (3, 3)]
+        assert found[3].distance == 1 < found[4].distance
+
+
+@pytest.mark.parametrize("order", ["changes", "distance"])
+@pytest.mark.parametrize("cost", [0.1, 1 / 3, 1e-20, 1e20])
+def test_the_order_is_that_of_the_costs_in_any_unit(credit, cost, order):
+    """Half the columns at one price, half at its double."""
+    names = [column.name for column in credit[0].columns_]
+    costs = {name: cost * (1 + place % 2) for place, name in enumerate(names)}
+    whole = {name: 1 + place % 2 for place, name in enumerate(names)}
+    for found, expected in zip(with_costs(credit, costs, order), with_costs(credit, whole, order), strict=True):
+        assert [one.leaf for one in found] == [one.leaf for one in expected]
+        np.testing.assert_allclose([one.cost for one in found], [one.cost * cost for one in expected], rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("wishes", "field"),
     [
@@ -232,6 +280,7 @@ def test_huge_numbers_have_finite_distances():
         ({"costs": {"size": -1}}, "costs.size"),
         ({"costs": {"size": float("nan")}}, "costs.size"),
         ({"costs": {"size": True}}, "costs.size"),
+        ({"costs": {"size": 1e200}}, "costs.size"),
         ({"allowed": {"size": (3, 1)}}, "allowed.size"),
         ({"allowed": {"size": ["a"]}}, "allowed.size"),
         ({"allowed": {"size": ("many", None)}}, "allowed.size"),

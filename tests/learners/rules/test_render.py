@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from learners.rules.from_tree import rules_of_nodes
 from learners.rules.render import to_json, to_json_text, to_markdown, to_text
 from learners.table import Column, Kind, Table
+from learners.trees.classifier import DecisionTreeClassifier
 from tests.learners.rules.test_from_tree import TARGET, tree_and_rows
 from tests.learners.rules.test_sql import multiway
 from tests.learners.trees.peers import chain
@@ -53,7 +54,17 @@ def test_json_is_complete_and_strict():
     assert first["conditions"][0]["threshold"] == 0
     assert first["conditions"][0]["missing"] == pytest.approx(1 / 3)
     assert first["distribution"] == [0.75, 0.25, 0]
+    assert (first["counts"], first["share"]) == ([3, 1, 0], 0.75)
     assert {"id", "leaf", "answer", "confidence", "rows", "weight"} <= set(first)
+
+
+def test_an_estimate_stands_beside_the_share():
+    """Three rows of one class and one of the other: (3 + 1) / (4 + 2)."""
+    model = DecisionTreeClassifier(leaf_estimate="laplace").fit([[0.0]] * 4, ["a", "a", "a", "b"])
+    rules = rules_of_nodes(model.tree_, model.columns_, model.target_)
+    assert to_text(rules).endswith("[estimate 0.6667; 4 rows]\n")
+    assert to_markdown(rules).splitlines()[0].count("Estimate") == 1
+    assert "counts" not in to_json(rules)["rules"][0]
 
 
 def test_regression_shows_the_spread():

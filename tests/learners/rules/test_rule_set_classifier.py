@@ -60,11 +60,11 @@ def test_weather():
     table, labels = read("weather-nominal", "play")
     model = RuleSetClassifier().fit(table, labels)
     assert to_text(rules_of(model)) == (
-        "IF outlook = sunny AND humidity = high THEN play = no  [share 0.8; 3 rows]\n"
-        "ELSE IF outlook = rainy AND windy = TRUE THEN play = no  [share 0.75; 2 rows]\n"
-        "ELSE play = yes  [share 0.9091; 9 rows]\n"
+        "IF outlook = sunny AND humidity = high THEN play = no  [share 1, estimate 0.8; 3 rows]\n"
+        'ELSE IF outlook = rainy AND windy = "TRUE" THEN play = no  [share 1, estimate 0.75; 2 rows]\n'
+        "ELSE play = yes  [share 1, estimate 0.9091; 9 rows]\n"
     )
-    assert "| 3 | else | yes | 0.9091 | 9 | 3-" in to_markdown(rules_of(model)).replace("\\", "")
+    assert "| 3 | else | yes | 1 | 0.9091 | 9 | 3-" in to_markdown(rules_of(model)).replace("\\", "")
 
 
 def test_probabilities_are_laplaces_of_the_covered_rows():
@@ -87,6 +87,7 @@ def test_a_missing_value_satisfies_no_condition_and_the_reason_says_so():
     assert reason.text() == "rule 3: no rule covers the row; 2 earlier rules ask for values that are not known"
     record = json.loads(json.dumps(reason.to_json(), allow_nan=False))
     assert (record["kind"], record["default"], record["support"]) == ("rule", True, 9)
+    assert record["counts"] == [0, 9]
     assert record["distribution"] == [{"label": "no", "share": 1 / 11}, {"label": "yes", "share": 10 / 11}]
 
 
@@ -96,11 +97,11 @@ def test_the_reason_names_the_rule_with_the_rows_values():
     reason = model.explain(table)[5]  # rainy, cool, normal, TRUE
     assert [(one.condition.text(), one.observed) for one in reason.conditions] == [
         ("outlook = rainy", "rainy"),
-        ("windy = TRUE", "TRUE"),
+        ('windy = "TRUE"', "TRUE"),
     ]
     assert (reason.rank, reason.rows, reason.confidence) == (2, 2, 0.75)
     assert reason.rule == model.rules_.rules[1].id
-    assert reason.text() == "rule 2: outlook = rainy and windy = TRUE"
+    assert reason.text() == 'rule 2: outlook = rainy and windy = "TRUE"'
 
 
 def test_reasons_are_bounded():

@@ -7,11 +7,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from learners.decisions import expected_utility
 from learners.errors import LearnerError
 from learners.rules.from_tree import rules_of_nodes
+from learners.rules.simplify import simplified
 from learners.rules.sql import case_expression, select_statement
 from learners.rules.sql_literals import _rounded, identifier, number_literal, text_literal
-from learners.table import Column, Kind, Table
+from learners.table import Column, Kind, Series, Table
+from learners.trees.classifier import DecisionTreeClassifier
 from tests.learners.rules.test_from_tree import TARGET, tree_and_rows
 from tests.learners.trees.peers import chain
 
@@ -60,6 +63,47 @@ def test_select_decides_by_utilities(database, seed):
     assert {label for label in labels if label is not None} <= {rule.answer for rule in rules.rules}
     for rule in rules.rules:
         assert rule.confidence == rule.distribution[rules.classes.index(rule.answer)]
+
+
+def full_of_ties(seed):
+    """A tree of a few rows with equally many of each class, and rows of which much is missing."""
+    rng = np.random.default_rng(seed)
+    n_rows, n_classes = int(rng.integers(6, 40)), int(rng.integers(2, 5))
+    columns = (Column("x"), Column("z"), Column("c", Kind.NOMINAL, ("p", "q", "r")))
+    target = Column("t", Kind.NOMINAL, tuple("abcd"[:n_classes]))
+    values = np.asfortranarray(rng.integers(0, 3, (n_rows, 3)).astype(float))
+    table = Table(columns, values)
+    utility = None
+    if seed % 3 == 0:
+        utility = {one: {one: 1 + 1 / 3, target.levels[0]: 1 / 3} for one in target.levels}
+    y = Series(target, np.resize(rng.permutation(n_classes), n_rows).astype(float))
+    model = DecisionTreeClassifier(
+        max_depth=int(rng.integers(1, 5)),
+        leaf_estimate=("raw", "laplace")[seed % 2],
+        utility=utility,
+    ).fit(table, y)
+    asked = np.vstack([values, rng.integers(0, 3, (60, 3))])
+    asked[rng.random(asked.shape) < 0.4] = np.nan
+    return model, Table(columns, np.asfortranarray(asked))
+
+
+def test_ties_are_decided_as_the_model_decides_them(database):
+    """The first of equally good classes, in whatever order the database adds up the shares."""
+    n_ties = 0
+    for seed in range(40):
+        model, asked = full_of_ties(seed)
+        rules = rules_of_nodes(model.tree_, model.columns_, model.target_, model.utility_)
+        database.fill(asked)
+        expected = model.predict(asked).tolist()
+        assert [row["prediction"] for row in database.select(select_statement(rules, "rows"))] == expected
+        assert rules.predict(asked).tolist() == simplified(rules).predict(asked).tolist() == expected
+        served = [model.classes_[int(model.decide(row[None])[0])] for row in model.predict_proba(asked)]
+        assert served == expected
+        whole = database.evaluate(case_expression(rules))
+        assert all(label in {None, said} for label, said in zip(whole, expected, strict=True))
+        worth = np.sort(expected_utility(model.predict_proba(asked), model.utility_), axis=1)
+        n_ties += int((worth[:, -1] - worth[:, -2] < 1e-12).sum())
+    assert n_ties > 200
 
 
 def test_regression(database):

@@ -48,6 +48,30 @@ def test_explicit_parameters_override_the_presets():
     )
 
 
+@pytest.mark.parametrize(
+    ("learner", "given", "left_out"),
+    [
+        ("decision-tree-classifier", {"preset": "c45", "pruning": "none"}, {"subtree_raising"}),
+        ("decision-tree-classifier", {"preset": "c45", "pruning": "cost-complexity"}, {"subtree_raising"}),
+        ("decision-tree-classifier", {"preset": "c45", "criterion": "gini"}, {"threshold_penalty"}),
+        ("decision-tree-classifier", {"preset": "cart", "pruning": "none"}, {"alpha_choice"}),
+        ("decision-tree-classifier", {"preset": "cart", "alpha_choice": "given", "alpha": 0.1}, set()),
+        ("decision-tree-regressor", {"preset": "cart", "pruning": "none"}, {"alpha_choice"}),
+        ("model-tree-regressor", {"preset": "m5", "pruning": "none"}, set()),
+    ],
+)
+def test_what_a_preset_says_to_no_effect_is_left_out(learner, given, left_out):
+    made = catalog.make(learner, given)
+    defaults = {parameter.name: parameter.default for parameter in made.parameters()}
+    for name, value in catalog.get(learner).presets[given["preset"]].parameters.items():
+        expected = given.get(name, defaults[name] if name in left_out else value)
+        assert getattr(made, name) == expected, name
+    for name in left_out:
+        with pytest.raises(ParameterError, match=f"parameter {name} = .* has no effect") as refusal:
+            catalog.make(learner, given | {name: made.presets[given["preset"]].parameters[name]})
+        assert refusal.value.field == name
+
+
 def test_what_the_names_promise():
     table, target = read("contact-lenses", "contact-lenses")
     id3 = DecisionTreeClassifier.from_params({"preset": "id3"}).fit(table, target)
