@@ -53,7 +53,7 @@ def launch(url: str, schema: str, executor_id: str, steps: Steps, *, parts: int,
         "notification_listener_polling_interval_sec": 5.0,
     }
     DBOS(config=config)
-    logging.getLogger("dbos").addFilter(is_no_cancellation)
+    logging.getLogger("dbos").addFilter(tells_more_than_a_cancellation)
     workflows = register(steps)
     DBOS.launch()
     _register_queue(PARTS_QUEUE, parts, _PARTS_POLL_SECONDS)
@@ -61,7 +61,7 @@ def launch(url: str, schema: str, executor_id: str, steps: Steps, *, parts: int,
     return workflows
 
 
-def is_no_cancellation(record: logging.LogRecord) -> bool:
+def tells_more_than_a_cancellation(record: logging.LogRecord) -> bool:
     """Whether a record of DBOS tells something else than that a workflow was cancelled, which somebody wanted."""
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, DBOSWorkflowCancelledError | DBOSAwaitedWorkflowCancelledError)

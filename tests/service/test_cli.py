@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,19 @@ def test_an_address_of_another_machine_is_named(tmp_path: Path) -> None:
     assert done.exit_code == 1
     assert "192.0.2.1 is no address of this machine" in done.output
     assert "--host" in done.output
+
+
+def test_a_scope_that_does_not_exist_is_answered_with_those_that_do(tmp_path: Path) -> None:
+    done = run.invoke(cli.app, ["keys", "create", "--name", "me", "--scope", "god", "--data", str(tmp_path)])
+    assert done.exit_code == 1
+    assert done.output == "rulewood: A key has one or more of the scopes predict, train, admin.\n"
+
+
+def test_the_command_line_is_a_module_too() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-m", "service.cli", "serve", "--help"], capture_output=True, text=True, check=True
+    )
+    assert "Serve the API" in shown.stdout
 
 
 def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:

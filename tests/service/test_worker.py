@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import signal
@@ -89,3 +90,23 @@ def test_a_worker_dies_with_its_parent(tmp_path):
     parent.wait(timeout=PATIENCE)
     parent.stdout.close()
     wait_for(lambda: not is_alive(pid))
+
+
+def test_what_the_engines_library_logs_is_json_without_wanted_cancellations():
+    program = (
+        "import logging\n"
+        "from service import logs\n"
+        "logs.configure()\n"
+        "from dbos._error import DBOSAwaitedWorkflowCancelledError, DBOSWorkflowCancelledError\n"
+        "from dbos._logger import dbos_logger, init_logger\n"
+        "from service.jobs.durable import tells_more_than_a_cancellation\n"
+        "init_logger()\n"
+        "dbos_logger.addFilter(tells_more_than_a_cancellation)\n"
+        "for error in (DBOSWorkflowCancelledError('job_1'), DBOSAwaitedWorkflowCancelledError('job_1')):\n"
+        "    dbos_logger.error('cancelled', exc_info=error)\n"
+        "dbos_logger.error('lost', exc_info=ValueError('why'))\n"
+    )
+    logged = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stderr
+    (line,) = (json.loads(line) for line in logged.splitlines())
+    assert (line["logger"], line["level"], line["message"]) == ("dbos", "error", "lost")
+    assert "ValueError: why" in line["trace"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from service.client import Rulewood
-from service.store import jobs
+from service.store import jobs, workers
 from service.store.session import Store
 from tests.service.running import Api, problem
 from tests.service.working import do_job
@@ -182,6 +182,30 @@ def test_everything_wrong_is_told_at_once(shared_api: Api, shared_dataset: str) 
 def test_a_key_that_is_none_is_refused(shared_api: Api, shared_dataset: str, key: str) -> None:
     answer = shared_api.post("/api/v1/jobs", json=request(shared_dataset), headers={"Idempotency-Key": key})
     assert answer.status_code in (400, 422)
+
+
+def test_a_queued_job_tells_what_it_waits_for(api: Api, dataset: str) -> None:
+    first, second = (api.post("/api/v1/jobs", json=request(dataset)).json()["id"] for _ in range(2))
+
+    def messages() -> list[str]:
+        listed = {job["id"]: job["message"] for job in api.get("/api/v1/jobs").json()["items"]}
+        shown = [api.get(f"/api/v1/jobs/{job_id}").json()["message"] for job_id in (first, second)]
+        assert [listed[first], listed[second]] == shown
+        return shown
+
+    assert messages() == ["waiting for a worker", "waiting for a worker"]
+    store = Store(api.settings.store_url)
+    with store.begin() as session:
+        workers.beat(session, "test", "host", 1)
+    assert messages() == ["about to start", "waiting for other jobs"]
+    with store.begin() as session:
+        jobs.set_state(session, first, "running", worker="test")
+        jobs.set_progress(session, first, 0.5, "fit: working")
+    assert messages() == ["fit: working", "waiting for other jobs"]
+    with store.begin() as session:
+        jobs.set_state(session, first, "failed", error={"type": "internal", "detail": "lost"})
+    store.dispose()
+    assert messages()[1] == "about to start"
 
 
 def test_lists_filter_by_state_and_kind(api: Api, dataset: str) -> None:
