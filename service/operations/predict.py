@@ -147,8 +147,12 @@ def answer_rows(
     describe: Describe,
     form: Form = "predictions",
     max_tests: int | None = None,
+    *,
+    noted: bool = False,
 ) -> Iterator[bytes]:
     """The members of each row's answer as JSON without braces, in order; an error for a bad row.
+
+    With ``noted`` each row has its own note of absent columns, and no warning of them.
 
     Raises:
         TooLarge: the explanations have more than ``max_tests`` tests together.
@@ -160,7 +164,7 @@ def answer_rows(
     answers = iter(model.answers(values))
     explained = options.explain or form == "explanations"
     reasons = model.explanations(values, max_tests) if explained else iter(())
-    missing = missing_columns(encoded, model.inputs.columns)
+    missing = missing_columns(encoded, model.inputs.columns, lacking_noted=noted)
     for row in range(encoded.n_rows):
         if row in bad:
             yield _error_members(bad[row], describe)

@@ -113,7 +113,7 @@ def write_lines(
             yield writer.plain(first, model.answers(encoded.values))
             first += encoded.n_rows
             continue
-        members = answer_rows(model, encoded, options, _numbered_from(first, describe), form)
+        members = answer_rows(model, encoded, options, _numbered_from(first, describe), form, noted=True)
         yield b"".join(writer.line(first + row, part, encoded.notes(row)) for row, part in enumerate(members))
         first += encoded.n_rows
 

@@ -217,12 +217,24 @@ def _missing_cells(values: FloatArray, columns: Sequence[Column]) -> Iterable[tu
     return ((row, columns[place].name) for row, place in zip(rows.tolist(), places.tolist(), strict=True))
 
 
-def missing_columns(encoded: Encoded, columns: Sequence[Column]) -> dict[int, list[str]]:
-    """By row, the columns that were sent without a value; absent and unseen ones are named elsewhere."""
+def missing_columns(
+    encoded: Encoded, columns: Sequence[Column], *, lacking_noted: bool = False
+) -> dict[int, list[str]]:
+    """By row, the columns without a value: sent empty, or not at all though other rows have them.
+
+    Unseen levels and columns that every row lacks are named elsewhere.
+
+    Args:
+        encoded: the rows.
+        columns: the model's.
+        lacking_noted: leave out what the row's own notes name (:meth:`Encoded.notes`), for answers that give them.
+    """
     unseen = {(row, name) for row, found in encoded.unseen.items() for name, _ in found}
     noted: dict[int, list[str]] = {}
     for row, name in _missing_cells(encoded.values, columns):
-        if name in encoded.absent_everywhere or (row, name) in unseen or name in encoded.lacking.get(row, ()):
+        if name in encoded.absent_everywhere or (row, name) in unseen:
+            continue
+        if lacking_noted and name in encoded.lacking.get(row, ()):
             continue
         if row not in encoded.faults:
             noted.setdefault(row, []).append(name)

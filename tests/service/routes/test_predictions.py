@@ -188,6 +188,19 @@ def test_missing_and_absent_values_are_told_apart(weather: Api) -> None:
     assert null["predictions"][0]["probabilities"] == absent["predictions"][0]["probabilities"]
 
 
+def test_a_row_that_lacks_what_others_have_is_told_of_it(weather: Api) -> None:
+    without = {name: value for name, value in SUNNY.items() if name != "outlook"}
+    for route, member in (("predictions", "predictions"), ("explanations", "explanations")):
+        answered = weather.post(f"/api/v1/models/weather/{route}", json={"rows": [SUNNY, without]}).json()
+        whole, lacking = answered[member]
+        assert "warnings" not in whole
+        assert lacking["warnings"] == [{"kind": "missing", "columns": ["outlook"]}]
+        assert answered["absent_columns"] == ["outlook"]
+    everywhere = predict(weather, {"rows": [without, without]})
+    assert everywhere["absent_columns"] == ["outlook"]
+    assert all("warnings" not in row for row in everywhere["predictions"])
+
+
 def test_missing_values_are_refused_where_that_is_asked(weather: Api) -> None:
     rows = [SUNNY, SUNNY | {"outlook": None}]
     answer = predict(weather, {"rows": rows, "missing": "reject"})
