@@ -32,7 +32,9 @@ class Registration(RequestBody):
     """Under which name a trained model is registered."""
 
     name: ModelName
-    aliases: list[AliasName] = Field([], max_length=20, description="moved to the new version")
+    aliases: list[AliasName] = Field(
+        [], max_length=20, description="moved to the new version, unless a person or a later job moved them meanwhile"
+    )
     notes: Annotated[str, Field(max_length=10_000)] = ""
     tags: list[ShortText] = Field([], max_length=50)
 
