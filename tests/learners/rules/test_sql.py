@@ -16,6 +16,7 @@ from learners.rules.sql_literals import _rounded, identifier, number_literal, te
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 from tests.learners.rules.test_from_tree import TARGET, tree_and_rows
+from tests.learners.tables import read
 from tests.learners.trees.peers import chain
 
 sayable = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
@@ -104,6 +105,18 @@ def test_ties_are_decided_as_the_model_decides_them(database):
         worth = np.sort(expected_utility(model.predict_proba(asked), model.utility_), axis=1)
         n_ties += int((worth[:, -1] - worth[:, -2] < 1e-12).sum())
     assert n_ties > 200
+
+
+def test_three_equal_thirds_of_iris_are_the_first_class(database):
+    """The shares differ in the last bit, and in the database in another one than in the model."""
+    table, target = read("iris", "class")
+    model = DecisionTreeClassifier.from_params({"preset": "cart"}).fit(table, target)
+    rules = rules_of_nodes(model.tree_, model.columns_, model.target_)
+    asked = Table(table.columns, np.asfortranarray([[5.0, 3.0, math.nan, math.nan]]))
+    database.fill(asked)
+    (row,) = database.select(select_statement(rules, "rows"))
+    assert row["proba_Iris-setosa"] == pytest.approx(1 / 3)
+    assert row["prediction"] == model.predict(asked)[0] == "Iris-setosa"
 
 
 def test_regression(database):

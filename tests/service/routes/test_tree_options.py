@@ -40,6 +40,7 @@ def test_a_job_takes_a_preset_and_overrides_it(shared_api: Api, votes: str) -> N
     tree = shared_api.get("/api/v1/models/c45/tree").json()
     assert tree["n_leaves"] == 6  # as J48 has it
     trained(shared_api, votes, "wide", preset="c45", min_leaf=60)
+    trained(shared_api, votes, "unpruned", preset="c45", pruning="none")
     assert shared_api.get("/api/v1/models/wide/tree").json()["n_leaves"] < 6
     assert shared_api.get("/api/v1/models/wide:1").json()["parameters"] == {"preset": "c45", "min_leaf": 60}
 
@@ -50,6 +51,7 @@ def test_a_job_takes_a_preset_and_overrides_it(shared_api: Api, votes: str) -> N
         ({"preset": "c5"}, "preset", "one of id3, c45, cart, stump"),
         ({"preset": 3}, "preset", "one of id3"),
         ({"alpha": 0.1}, "alpha", "no effect with pruning = 'none'; it is only for pruning = cost-complexity"),
+        ({"preset": "c45", "pruning": "none", "subtree_raising": True}, "subtree_raising", "no effect with pruning"),
         ({"preset": "cart", "alpha": 0.1}, "alpha", "no effect with alpha_choice = 'cv-1se'"),
         ({"subtree_raising": True}, "subtree_raising", "only for pruning = error-based"),
         ({"m": 3}, "m", "only for leaf_estimate = m-estimate"),
