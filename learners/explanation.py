@@ -24,7 +24,8 @@ class Condition:
     ``<=`` and ``>`` compare a numeric column with ``threshold``, or an ordinal one by the order of
     its levels with the level ``threshold``. ``interval`` is ``low < x <= high``. ``in`` asks whether
     the value is one of ``values`` (labels, not codes), ``not in`` whether it is known and none of them,
-    which a level that the model has not seen is too. Thresholds are exact.
+    which a level that the model has not seen is too; without values they ask whether the value is
+    missing, or known. Thresholds are exact.
     """
 
     column: str
@@ -37,6 +38,8 @@ class Condition:
     def text(self) -> str:
         """For people; every number prints so that it reads back to the same double."""
         name = name_text(self.column)
+        if self.operator in ("in", "not in") and not self.values:
+            return f"{name} is missing" if self.operator == "in" else f"{name} is known"
         if self.operator == "in":
             shown = ", ".join(scalar_text(value) for value in self.values)
             return f"{name} = {shown}" if len(self.values) == 1 else f"{name} in {{{shown}}}"

@@ -21,7 +21,8 @@ from learners.explanation import Condition
 from learners.table import Column, Kind
 from learners.trees.estimator import FittedTree
 from learners.trees.model_tree.fitted import FittedModelTree
-from learners.trees.nodes import LEAF, LEVELS, THRESHOLD, Nodes
+from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD, Nodes
+from learners.trees.paths import bounds_condition
 from learners.types import Array, BoolArray, FloatArray, IntArray
 
 #: Most bytes that the sets of levels of one tree may take.
@@ -66,10 +67,11 @@ class Boxes:
     """
 
     def __init__(self, nodes: Nodes, columns: tuple[Column, ...]) -> None:
-        if not np.isin(nodes.test, (LEAF, THRESHOLD, LEVELS)).all():
+        if not np.isin(nodes.test, (LEAF, THRESHOLD, LEVELS, INTERVALS)).all():
             raise LearnerError("the tree has tests on several columns at once; its leaves are no boxes")
         self.nodes = nodes
         self.columns = columns
+        self._numeric = np.array([column.is_numeric for column in columns], dtype=np.bool_)
         self.parent = np.maximum(nodes.parent, 0).astype(np.int64)
         self.tested = np.where(nodes.parent >= 0, nodes.feature[self.parent], -1).astype(np.int64)
         self.branch = np.arange(nodes.n_nodes) - nodes.first_child[self.parent]
@@ -82,10 +84,11 @@ class Boxes:
     @cached_property
     def spans(self) -> list[tuple[float, float] | None]:
         """By column the least and greatest threshold of a numeric one; None without any."""
-        tested = self.nodes.test == THRESHOLD
         found: list[tuple[float, float] | None] = [None] * len(self.columns)
-        for feature in np.unique(self.nodes.feature[tested]).tolist():
-            own = self.nodes.threshold[tested & (self.nodes.feature == feature)]
+        bounds = np.concatenate((self.low, self.high))
+        features = np.where(np.isfinite(bounds), np.tile(self.tested, 2), -1)
+        for feature in np.unique(features[features >= 0]).tolist():
+            own = bounds[features == feature]
             if self.columns[feature].is_numeric:
                 found[feature] = (float(own.min()), float(own.max()))
         return found
@@ -140,16 +143,20 @@ class Boxes:
         feature = np.maximum(nodes.feature, 0)
         cells = row[feature]
         taken = (cells > nodes.threshold).astype(np.int64)
-        if self.sets:
-            coded = np.array([not column.is_numeric for column in self.columns])
-            taken[(cells < 0) & coded[feature]] = -1  # an unseen level under a threshold on codes
-            levels = nodes.test == LEVELS
+        levels = nodes.test == LEVELS
+        absent = np.isnan(cells)
+        taken[nodes.test == INTERVALS] = 0
+        below = np.flatnonzero((nodes.test[self.parent] == INTERVALS) & (cells[self.parent] > nodes.upper))
+        np.add.at(taken, self.parent[below], 1)
+        if self.sets or levels.any():
+            coded = ~self._numeric[feature]
+            absent |= (cells < 0) & coded & ~levels  # an unseen level under a threshold on codes
             taken[levels] = nodes.other_branch[levels]
             asked = np.repeat(np.flatnonzero(levels), nodes.level_count[levels])
             places = _places_of(nodes, np.flatnonzero(levels))
             hit = nodes.level_codes[places] == cells[asked]
             taken[asked[hit]] = nodes.level_branch[places[hit]]
-        absent = np.isnan(cells)
+            absent |= levels & (taken < 0)
         taken[absent] = nodes.missing_branch[absent]
         return taken
 
@@ -168,14 +175,14 @@ class Boxes:
         """The state at a node in words: an interval, or a set of levels."""
         column = self.columns[self.tested[node]]
         if column.is_numeric:
-            return _interval(column, float(self.low[node]), float(self.high[node]))
+            return bounds_condition(column, float(self.low[node]), float(self.high[node]))
         members = self.sets[int(self.tested[node])].set_at(node)
         codes = np.flatnonzero(members)
         if column.kind is Kind.ORDINAL and len(codes) and codes[-1] - codes[0] == len(codes) - 1:
             low = codes[0] - 1 if codes[0] > 0 else -np.inf
             high = codes[-1] if codes[-1] < len(members) - 1 else np.inf
             if np.isfinite(low) or np.isfinite(high):
-                return _interval(column, float(low), float(high))
+                return bounds_condition(column, float(low), float(high))
         if 2 * len(codes) > len(members) and self._takes_unseen(node):
             barred = tuple(column.labels[code] for code in np.flatnonzero(~members))
             return Condition(column.name, "not in", values=barred)
@@ -190,10 +197,7 @@ class Boxes:
         return True
 
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
-        threshold = np.where(self.nodes.test == THRESHOLD, self.nodes.threshold, np.nan)[self.parent]
-        bounded = ~np.isnan(threshold) & (self.tested >= 0)
-        low = np.where(bounded & (self.branch == 1), threshold, -np.inf)
-        high = np.where(bounded & (self.branch == 0), threshold, np.inf)
+        low, high = self.nodes.child_bounds(self._numeric)
         return self.merge_down(low, np.maximum), self.merge_down(high, np.minimum)
 
     def _level_sets(self) -> dict[int, LevelSets]:
@@ -252,14 +256,6 @@ def boxes_of(learner: Learner) -> Boxes:
 
 
 _known: WeakKeyDictionary[Learner, Boxes] = WeakKeyDictionary()
-
-
-def _interval(column: Column, low: float, high: float) -> Condition:
-    if low == -np.inf:
-        return Condition(column.name, "<=", threshold=column.decode(high))
-    if high == np.inf:
-        return Condition(column.name, ">", threshold=column.decode(low))
-    return Condition(column.name, "interval", low=column.decode(low), high=column.decode(high))
 
 
 def _states_before(nodes: Nodes, tested: IntArray) -> IntArray:

@@ -85,6 +85,6 @@ def cover_of(boxes: Boxes, place: int, nodes: IntArray) -> Intervals | Flags:
     cuts = np.unique(np.concatenate((low, high)))
     cuts = cuts[np.isfinite(cuts)]
     # cell i lies above cut i - 1 and up to cut i
-    first = np.where(np.isfinite(low), np.searchsorted(cuts, low) + 1, 0)
-    end = np.where(np.isfinite(high), np.searchsorted(cuts, high) + 1, len(cuts) + 1)
+    first = np.where(low > -np.inf, np.searchsorted(cuts, low) + 1, 0)
+    end = np.where(high < np.inf, np.searchsorted(cuts, high) + 1, len(cuts) + 1)
     return Intervals(first, end, len(cuts) + 1)

@@ -11,11 +11,14 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from learners.decisions import decide
 from learners.explanation import Condition
 from learners.rules.rule import UNBOUNDED, Rule, RuleCondition, RuleSet, plain_share, rule_id
 from learners.table import Column
-from learners.trees.nodes import LEAF, THRESHOLD, Nodes
+from learners.trees.nodes import LEAF, LEVELS, Nodes
+from learners.trees.paths import bounds_condition
 from learners.types import FloatArray, Scalar
 
 
@@ -68,7 +71,9 @@ class _Walk:
     ) -> None:
         self.test: list[int] = nodes.test.tolist()
         self.feature: list[int] = nodes.feature.tolist()
-        self.threshold: list[float] = nodes.threshold.tolist()
+        low, high = nodes.child_bounds(np.array([column.is_numeric for column in columns], dtype=np.bool_))
+        self.low: list[float] = low.tolist()
+        self.high: list[float] = high.tolist()
         self.first_child: list[int] = nodes.first_child.tolist()
         self.n_children: list[int] = nodes.n_children.tolist()
         self.parent: list[int] = nodes.parent.tolist()
@@ -126,15 +131,10 @@ class _Walk:
         share = self.fraction[child]
         missing *= share if followed < 0 else float(followed == branch)
         added = _NONE
-        if self.test[node] == THRESHOLD:
-            unseen *= share
-            if branch == 0:
-                high = min(high, self.threshold[node])
-            else:
-                low = max(low, self.threshold[node])
-        else:
-            other = self.other_branch[node]
-            unseen *= share if other < 0 else float(other == branch)
+        low, high = max(low, self.low[child]), min(high, self.high[child])
+        other = self.other_branch[node] if self.other_branch[node] >= 0 else followed
+        unseen *= share if other < 0 else float(other == branch)
+        if self.test[node] == LEVELS and not self.columns[feature].is_numeric:
             included, added = self._ask_levels(included, node, branch, feature)
         self.asked[feature] = _Asked(low, high, included, missing, unseen)
         return before, added
@@ -207,7 +207,7 @@ def _condition(feature: int, column: Column, asked: _Asked, excluded: set[int]) 
     codes: tuple[int, ...] | None = None
     negated = False
     bounded = (asked.low, asked.high) != UNBOUNDED
-    if asked.included is not None or excluded or not bounded:
+    if not column.is_numeric and (asked.included is not None or excluded or not bounded):
         included = range(len(column.levels)) if asked.included is None else sorted(asked.included)
         negated = asked.included is None and not bounded
         codes = tuple(sorted(excluded) if negated else [c for c in included if asked.low < c <= asked.high])
@@ -230,19 +230,6 @@ def written_condition(
 ) -> Condition:
     """A merged condition in labels: a set of level codes, or ``low < x <= high`` where ``codes`` is ``None``."""
     if codes is None:
-        return _bounds(column, low, high)
+        return bounds_condition(column, low, high)
     values = tuple(column.labels[code] for code in codes)
     return Condition(column.name, "not in" if negated else "in", values=values)
-
-
-def _bounds(column: Column, low: float, high: float) -> Condition:
-    """``low < x <= high``, of an ordinal column in labels."""
-    if not math.isfinite(low):
-        return Condition(column.name, "<=", threshold=_bound(column, high))
-    if not math.isfinite(high):
-        return Condition(column.name, ">", threshold=_bound(column, low))
-    return Condition(column.name, "interval", low=_bound(column, low), high=_bound(column, high))
-
-
-def _bound(column: Column, cell: float) -> Scalar:
-    return cell if column.is_numeric else column.labels[math.floor(cell)]

@@ -25,7 +25,7 @@ import numpy as np
 
 from learners.decisions import tie_width
 from learners.linear_function import LinearTerm
-from learners.rules.rule import Rule, RuleCondition, RuleSet
+from learners.rules.rule import UNBOUNDED, Rule, RuleCondition, RuleSet
 from learners.rules.sql_literals import identifier, number_literal, scalar_literal
 from learners.table import Column, canonical_text
 
@@ -154,6 +154,10 @@ def _holds(column: Column, condition: RuleCondition) -> str:
     """Whether a known value satisfies the condition; not true where the value is missing."""
     name = identifier(column.name)
     if column.is_numeric:
+        if not condition.low < condition.high:
+            return "1 = 0"
+        if (condition.low, condition.high) == UNBOUNDED:
+            return f"{name} IS NOT NULL"
         low, high = (number_literal(bound) if np.isfinite(bound) else "" for bound in (condition.low, condition.high))
         tests = [f"{name} > {low}"] if low else []
         return " AND ".join(tests + ([f"{name} <= {high}"] if high else []))

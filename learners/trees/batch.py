@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners.trees.nodes import LEAF, LEVELS, THRESHOLD
+from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD
 from learners.trees.traverse import (
     BRANCH,
     CODE,
@@ -24,6 +24,7 @@ from learners.trees.traverse import (
     SPLIT,
     TEST,
     UNSEEN_LEVEL,
+    UPPER,
 )
 from learners.types import FloatArray, Int32Array, IntArray
 
@@ -48,11 +49,12 @@ class BatchWalk:
         self._n_leaves = int(np.count_nonzero(self._is_leaf))
         self._links = links
         self._share = splits[:, SHARE]
+        self._upper = splits[:, UPPER]
         #: A leaf leads to itself, whatever the value.
         self._column = np.where(self._is_leaf, 0, links[:, FEATURE]).astype(np.intp)
         self._first = np.where(self._is_leaf, np.arange(len(links)), links[:, FIRST_CHILD]).astype(np.intp)
-        self._threshold = np.where(self._is_leaf | (test == LEVELS), np.inf, splits[:, SPLIT])
-        #: Tests of codes: more than one comparison.
+        self._threshold = np.where(self._is_leaf | (test == LEVELS) | (test == INTERVALS), np.inf, splits[:, SPLIT])
+        #: Tests of codes and of intervals: more than one comparison.
         self._is_coded = ~self._is_leaf & (test != THRESHOLD)
         self._has_codes = bool(self._is_coded.any())
         self._index_levels(levels)
@@ -133,8 +135,22 @@ class BatchWalk:
         branches[(codes < 0) & (test != THRESHOLD)] = UNSEEN_LEVEL
         listed = np.flatnonzero(test == LEVELS)
         branches[listed] = self._listed(nodes[listed], codes[listed], other[listed])
+        inside = np.flatnonzero(test == INTERVALS)
+        branches[inside] = self._interval(nodes[inside], codes[inside])
+        unseen = branches == UNSEEN_LEVEL
+        branches[unseen] = np.where(missing >= 0, missing, UNSEEN_LEVEL)[unseen]
         branches[is_missing] = np.where(missing >= 0, missing, MISSING_VALUE)[is_missing]
         return branches
+
+    def _interval(self, nodes: IntArray, values: FloatArray) -> IntArray:
+        """The branch of each value at a node of intervals: a binary search of all at once."""
+        first = self._first.take(nodes)
+        low, high = np.zeros(len(nodes), np.intp), self._links[:, N_CHILDREN].take(nodes).astype(np.intp) - 1
+        while (low < high).any():
+            middle = (low + high) // 2
+            below = values <= self._upper.take(first + middle)
+            low, high = np.where(below | (low >= high), low, middle + 1), np.where(below, middle, high)
+        return low
 
     def _listed(self, nodes: IntArray, codes: FloatArray, other: Int32Array) -> IntArray:
         """The branch of each code at a node that lists codes."""

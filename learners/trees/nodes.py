@@ -12,14 +12,22 @@ Tests (``test[i]``):
 * ``LEVELS``: the code is looked up among this node's own sorted codes
   ``level_codes[level_start[i] : level_start[i] + level_count[i]]``; the entry at the same place of
   ``level_branch`` is the branch. A code that is not there takes ``other_branch[i]``, or, where that
-  is -1, counts as unseen. Multiway, one-against-rest and subset splits are all of this form:
+  is -1, counts as missing. Multiway, one-against-rest and subset splits are all of this form:
   one-against-rest lists one code (branch 0) with ``other_branch`` 1; a subset split lists the codes
   that occurred, other codes take the heavier branch; a multiway split lists the codes that
   occurred, and where known levels did not, one more child of weight 0 holds the parent's
   distribution and is ``other_branch``.
 
+  A test on a numeric or ordinal column that lists no code asks whether the value is known at all:
+  known ones take branch 0, which is ``other_branch``, missing ones branch 1.
+* ``INTERVALS``: a numeric value takes the first branch whose ``upper`` it does not exceed. The
+  branches are intervals in ascending order, the last one is open; an interval in which no row of the
+  node lies is a child of weight 0 with the parent's distribution. A branch for missing values may
+  come after the last interval, with ``upper`` infinite too.
+
 A missing value follows ``missing_branch[i]``; where that is -1 it follows every child with the
-share ``fraction`` of that child. Further test kinds add a number here and arrays of their own.
+share ``fraction`` of that child. A level that the model does not know, and for which a test has no
+``other_branch``, is treated as missing. Further test kinds add a number here and arrays of their own.
 """
 
 from __future__ import annotations
@@ -28,9 +36,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from learners.types import Array, FloatArray, Int8Array, Int32Array, IntArray
+from learners.types import Array, BoolArray, FloatArray, Int8Array, Int32Array, IntArray
 
-LEAF, THRESHOLD, LEVELS = 0, 1, 2
+LEAF, THRESHOLD, LEVELS, INTERVALS = range(4)
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,7 @@ class Nodes:
         test: int8 (N,), which test the node holds.
         feature: int32 (N,), the tested column; -1 in a leaf.
         threshold: float64 (N,), see ``THRESHOLD``; NaN elsewhere.
+        upper: float64 (N,), of the branches of ``INTERVALS``; NaN elsewhere.
         first_child, n_children, parent: int32 (N,); -1, 0 and -1 where there is none.
         depth: int32 (N,), 0 at the root.
         missing_branch, other_branch: int32 (N,), branch numbers or -1.
@@ -73,6 +82,7 @@ class Nodes:
     value: FloatArray
     impurity: FloatArray
     gain: FloatArray
+    upper: FloatArray
 
     @property
     def n_nodes(self) -> int:
@@ -105,9 +115,37 @@ class Nodes:
         span = slice(int(self.level_start[node]), int(self.level_start[node] + self.level_count[node]))
         return self.level_codes[span], self.level_branch[span]
 
+    def child_bounds(self, numeric: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """What the test above each node asks of its numeric or ordinal column: ``low < cell <= high``.
+
+        Open where it asks for a level or is none; of a branch for missing values alone, which no value
+        takes, ``low`` is infinite.
+
+        Args:
+            numeric: bool (d,), which columns are.
+
+        Returns:
+            float64 (N,) each.
+        """
+        low, high = np.full(self.n_nodes, -np.inf), np.full(self.n_nodes, np.inf)
+        node = np.arange(1, self.n_nodes)
+        above = self.parent[1:]
+        test, branch = self.test[above], node - self.first_child[above]
+        threshold = self.threshold[above]
+        low[1:][(test == THRESHOLD) & (branch == 1)] = threshold[(test == THRESHOLD) & (branch == 1)]
+        high[1:][(test == THRESHOLD) & (branch == 0)] = threshold[(test == THRESHOLD) & (branch == 0)]
+        inside = test == INTERVALS
+        low[1:][inside & (branch > 0)] = self.upper[node - 1][inside & (branch > 0)]
+        high[1:][inside] = self.upper[1:][inside]
+        absent = (test == LEVELS) & numeric[self.feature[above]] & (branch != self.other_branch[above])
+        low[1:][absent], high[1:][absent] = np.inf, -np.inf
+        return low, high
+
     def to_arrays(self) -> dict[str, Array]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array]) -> Nodes:
-        return cls(**{field.name: arrays[field.name] for field in fields(cls)})
+        """The inverse of :meth:`to_arrays`; of trees from before there were intervals, too."""
+        given = {"upper": np.full(len(arrays["test"]), np.nan)} | arrays
+        return cls(**{field.name: given[field.name] for field in fields(cls)})

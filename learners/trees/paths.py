@@ -15,7 +15,7 @@ import numpy as np
 
 from learners.explanation import Branch, Condition, PathExplanation, Step
 from learners.table import UNSEEN, Column
-from learners.trees.nodes import THRESHOLD, Nodes
+from learners.trees.nodes import INTERVALS, LEVELS, THRESHOLD, Nodes
 from learners.trees.traverse import PackedTree
 from learners.types import FloatArray, Int32Array, IntArray, Scalar
 
@@ -123,12 +123,36 @@ def condition_of(nodes: Nodes, column: Column, node: int, branch: int, cell: flo
     if nodes.test[node] == THRESHOLD:
         operator: Literal["<=", ">"] = "<=" if branch == 0 else ">"
         return Condition(column.name, operator, threshold=column.decode(float(nodes.threshold[node])))
+    if nodes.test[node] == INTERVALS:
+        child = int(nodes.first_child[node]) + branch
+        low = float(nodes.upper[child - 1]) if branch else -math.inf
+        return bounds_condition(column, low, float(nodes.upper[child]))
     codes, branches = nodes.levels_of(node)
     own = codes[branches == branch]
     if branch == nodes.other_branch[node] and not np.any(own == cell):
         barred = codes[branches != branch]
         return Condition(column.name, "not in", values=tuple(column.labels[code] for code in barred))
     return Condition(column.name, "in", values=tuple(column.labels[code] for code in own))
+
+
+def bounds_condition(column: Column, low: float, high: float) -> Condition:
+    """``low < x <= high`` in words, of an ordinal column in labels; of no bounds, that the value is known.
+
+    Of bounds that no value lies between since ``low`` is infinite, that it is missing.
+    """
+    if low == math.inf:
+        return Condition(column.name, "in")
+    if low == -math.inf:
+        if high == math.inf:
+            return Condition(column.name, "not in")
+        return Condition(column.name, "<=", threshold=_bound(column, high))
+    if high == math.inf:
+        return Condition(column.name, ">", threshold=_bound(column, low))
+    return Condition(column.name, "interval", low=_bound(column, low), high=_bound(column, high))
+
+
+def _bound(column: Column, cell: float) -> Scalar:
+    return cell if column.is_numeric else column.labels[math.floor(cell)]
 
 
 def _is_unseen(column: Column, cell: float) -> bool:
@@ -138,16 +162,20 @@ def _is_unseen(column: Column, cell: float) -> bool:
 def _state(nodes: Nodes, column: Column, node: int, cell: float) -> Literal["known", "missing", "unseen"]:
     if math.isnan(cell):
         return "missing"
-    if _is_unseen(column, cell) or _undecided(nodes, column, node, cell):
+    if _is_unseen(column, cell) or _is_unlisted(nodes, node, cell):
         return "unseen"
     return "known"
 
 
+def _is_unlisted(nodes: Nodes, node: int, cell: float) -> bool:
+    """Whether a level has no branch at the node."""
+    return bool(nodes.test[node] == LEVELS and nodes.other_branch[node] < 0 and cell not in nodes.levels_of(node)[0])
+
+
 def _undecided(nodes: Nodes, column: Column, node: int, cell: float) -> bool:
     """Whether the row goes down all branches of the node; mirrors ``branch_of``."""
+    if nodes.missing_branch[node] >= 0:
+        return False
     if math.isnan(cell):
-        return bool(nodes.missing_branch[node] < 0)
-    if nodes.test[node] == THRESHOLD:
-        return _is_unseen(column, cell)
-    codes, _ = nodes.levels_of(node)
-    return bool(nodes.other_branch[node] < 0 and not np.any(codes == cell))
+        return True
+    return _is_unlisted(nodes, node, cell) or (nodes.test[node] == THRESHOLD and _is_unseen(column, cell))

@@ -20,19 +20,19 @@ import numpy as np
 
 from learners._accel import lean_inner_kernel, lean_kernel
 from learners.table import Column, Kind
-from learners.trees.nodes import LEAF, THRESHOLD, Nodes
+from learners.trees.nodes import INTERVALS, LEAF, THRESHOLD, Nodes
 from learners.types import FloatArray, Int32Array, IntArray
 
 if TYPE_CHECKING:
     from learners.trees.batch import BatchWalk
 
 #: A threshold on codes, where a code below 0 is an unseen level and no number.
-CODE_THRESHOLD = 3
+CODE_THRESHOLD = 4
 #: What :func:`branch_of` says where the value decides nothing.
 MISSING_VALUE, UNSEEN_LEVEL = -1, -2
 
 TEST, FEATURE, FIRST_CHILD, N_CHILDREN, MISSING_BRANCH, OTHER_BRANCH, LEVEL_START, LEVEL_COUNT = range(8)
-SPLIT, SHARE = 0, 1
+SPLIT, SHARE, UPPER = range(3)
 CODE, BRANCH = 0, 1
 
 
@@ -42,7 +42,8 @@ class PackedTree:
 
     Attributes:
         links: int32 (N, 8), see the constants from ``TEST`` to ``LEVEL_COUNT``.
-        splits: float64 (N, 2), the threshold and the node's share of its parent.
+        splits: float64 (N, 3), the threshold; the node's share of its parent; and the upper end of the interval
+            by which its parent leads to it.
         levels: int32 (L, 2), code and branch, sorted by code within a node.
         answers: float64 (N, K), class probabilities; or (N, 1) the mean or median.
     """
@@ -128,7 +129,7 @@ def pack(nodes: Nodes, columns: Sequence[Column], *, regression: bool) -> Packed
     answers = np.ascontiguousarray(nodes.value[:, :1]) if regression else nodes.shares()
     return PackedTree(
         links=links,
-        splits=np.column_stack((nodes.threshold, nodes.fraction)),
+        splits=np.column_stack((nodes.threshold, nodes.fraction, nodes.upper)),
         levels=np.column_stack((nodes.level_codes, nodes.level_branch)).astype(np.int32),
         answers=answers,
     )
@@ -138,14 +139,17 @@ def pack(nodes: Nodes, columns: Sequence[Column], *, regression: bool) -> Packed
 def branch_of(links: Int32Array, splits: FloatArray, levels: Int32Array, node: int, value: float) -> int:
     """The branch of an inner node that a value takes, or ``MISSING_VALUE`` or ``UNSEEN_LEVEL``."""
     test = links[node, TEST]
+    missing = int(links[node, MISSING_BRANCH])
     if math.isnan(value):
-        return links[node, MISSING_BRANCH] if links[node, MISSING_BRANCH] >= 0 else MISSING_VALUE
+        return missing if missing >= 0 else MISSING_VALUE
     if test == THRESHOLD:
         return 0 if value <= splits[node, SPLIT] else 1
     if test == CODE_THRESHOLD:
         if value < 0.0:
-            return UNSEEN_LEVEL
+            return missing if missing >= 0 else UNSEEN_LEVEL
         return 0 if value <= splits[node, SPLIT] else 1
+    if test == INTERVALS:
+        return interval_of(links, splits, node, value)
     low = links[node, LEVEL_START]
     high = low + links[node, LEVEL_COUNT]
     end = high
@@ -157,8 +161,25 @@ def branch_of(links: Int32Array, splits: FloatArray, levels: Int32Array, node: i
             high = middle
     if low < end and levels[low, CODE] == value:
         return int(levels[low, BRANCH])
-    other = links[node, OTHER_BRANCH]
-    return other if other >= 0 else UNSEEN_LEVEL
+    other = int(links[node, OTHER_BRANCH])
+    if other >= 0:
+        return other
+    return missing if missing >= 0 else UNSEEN_LEVEL
+
+
+@lean_inner_kernel
+def interval_of(links: Int32Array, splits: FloatArray, node: int, value: float) -> int:
+    """The first branch whose interval does not end before a value."""
+    first = int(links[node, FIRST_CHILD])
+    low = 0
+    high = int(links[node, N_CHILDREN]) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if value <= splits[first + middle, UPPER]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
 
 
 @lean_inner_kernel

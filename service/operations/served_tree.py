@@ -7,13 +7,14 @@ and kept: the answer as it is, the reason as the text between the observed value
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from learners._accel import interpreted
 from learners.explanation import Explanation
 from learners.table import EXACT_INTEGER, Column
-from learners.trees.nodes import THRESHOLD, Nodes
+from learners.trees.nodes import INTERVALS, LEAF, Nodes
 from learners.trees.paths import path_to
 from learners.trees.traverse import PackedTree, branch_of
 from service.operations.json_text import encode_json
@@ -30,7 +31,8 @@ class Descent:
     """Finds the leaf of one row. Lists, because for a handful of tests they are faster than any call.
 
     Where a code goes is asked of the traversal itself, :func:`learners.trees.traverse.branch_of`, once;
-    of the numeric test only its comparison stands here again.
+    of numeric tests only the comparison stands here again. One that asks whether a value is known has
+    no threshold, and so sends every number to its first branch.
 
     Args:
         nodes: the tree.
@@ -44,20 +46,26 @@ class Descent:
         self._threshold: list[float] = nodes.threshold.tolist()
         self._first_child: list[int] = nodes.first_child.tolist()
         self._is_threshold: list[bool] = [
-            test == THRESHOLD and columns[feature].is_numeric
+            test != LEAF and test != INTERVALS and columns[feature].is_numeric
             for test, feature in zip(nodes.test.tolist(), self._feature, strict=True)
         ]
+        self._is_interval: list[bool] = (nodes.test == INTERVALS).tolist()
         self._branches: dict[int, list[int]] = {}
+        self._ends: dict[int, list[float]] = {}
+        self._nodes = nodes
         self._tree = tree
 
     def leaf(self, cells: Sequence[float]) -> int:
         """The leaf in which a row ends; -1 if a level decides nothing. No cell may be missing."""
         feature, threshold, first_child = self._feature, self._threshold, self._first_child
-        is_threshold = self._is_threshold
+        is_threshold, is_interval = self._is_threshold, self._is_interval
         node = 0
         while (column := feature[node]) >= 0:
             if is_threshold[node]:
                 node = first_child[node] + (cells[column] > threshold[node])
+            elif is_interval[node]:
+                ends = self._ends.get(node) or self._ends_of(node)
+                node = first_child[node] + bisect_left(ends, cells[column])
             else:
                 branches = self._branches.get(node) or self._branches_of(node)
                 branch = branches[int(cells[column])]
@@ -65,6 +73,11 @@ class Descent:
                     return -1
                 node = first_child[node] + branch
         return node
+
+    def _ends_of(self, node: int) -> list[float]:
+        """Where the intervals of a node end."""
+        found = self._ends[node] = self._nodes.upper[list(self._nodes.children(node))].tolist()
+        return found
 
     def _branches_of(self, node: int) -> list[int]:
         """The branch of each code of the tested column."""

@@ -119,6 +119,8 @@ class Wording:
 
 def test_text(condition: Condition) -> str:
     """A test without its column; numbers to 6 digits."""
+    if condition.operator in ("in", "not in") and not condition.values:
+        return "missing" if condition.operator == "in" else "known"
     if condition.operator in ("in", "not in"):
         shown = ", ".join(short(value) for value in condition.values[:100])
         sign = ("=" if len(condition.values) == 1 else "") if condition.operator == "in" else "not"

@@ -26,7 +26,7 @@ import numpy as np
 
 from learners._accel import kernel
 from learners.table import Column
-from learners.trees.nodes import LEAF, LEVELS, Nodes
+from learners.trees.nodes import INTERVALS, LEAF, LEVELS, Nodes
 from learners.trees.pruning.compaction import cut
 from learners.types import BoolArray, FloatArray, Int8Array, Int32Array
 
@@ -65,6 +65,7 @@ def test_bits(nodes: Nodes, columns: Sequence[Column]) -> FloatArray:
     gaps = np.maximum(nodes.weight - 1.0, 1.0)
     gaps = np.where(n_levels > 0, np.minimum(gaps, np.maximum(n_levels - 1.0, 1.0)), gaps)
     bits = np.where(nodes.test == LEVELS, _level_bits(nodes, n_levels), np.log2(gaps))
+    bits = np.where(nodes.test == INTERVALS, 0.0, bits)  # where they are cut is the column's, as levels are
     return np.where(nodes.test == LEAF, 0.0, math.log2(max(len(columns), 1)) + bits)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from learners._accel import inner_kernel, kernel
 from learners.table import Column
 from learners.trees.criteria import impurity_sum
-from learners.trees.nodes import LEAF, LEVELS, THRESHOLD, Nodes
+from learners.trees.nodes import LEAF, THRESHOLD, Nodes
 from learners.trees.pruning.compaction import cut
 from learners.trees.pruning.error_based import SLACK, SMALL, check_confidence, estimated_errors, normal_quantile
 from learners.trees.pruning.raising_rows import (
@@ -99,8 +99,8 @@ def _unpacked(nodes: Nodes, tree: Tree, raised: BoolArray) -> Nodes:
     The impurity of a node with other rows than before, and the gain of one with another test or
     other rows, are NaN.
     """
-    test = np.minimum(tree.links[:, TEST], LEVELS).astype(np.int8)
-    test[tree.links[:, TEST] == CODE_THRESHOLD] = THRESHOLD
+    test = tree.links[:, TEST].astype(np.int8)
+    test[test == CODE_THRESHOLD] = THRESHOLD
     return replace(
         nodes,
         test=test,
