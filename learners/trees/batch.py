@@ -154,6 +154,8 @@ class BatchWalk:
 
     def _listed(self, nodes: IntArray, codes: FloatArray, other: Int32Array) -> IntArray:
         """The branch of each code at a node that lists codes."""
+        if not len(self._level_keys):
+            return other.astype(np.intp)
         known = (codes >= 0) & (codes < self._width)
         keys = nodes * self._width + np.where(known, codes, 0).astype(np.intp)
         at = np.minimum(np.searchsorted(self._level_keys, keys), len(self._level_keys) - 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from learners.base import Progress
 from learners.trees.growth import Growth
-from learners.trees.problem import MULTIWAY
+from learners.trees.problem import BINNED, MULTIWAY
 from learners.trees.steps import divide, move, open_root, pick, search
 from learners.types import BoolArray
 
@@ -63,13 +63,20 @@ def _consider(growth: Growth, node: int, active: BoolArray, waiting: list[tuple[
 def _children(growth: Growth, candidate: _Candidate) -> int:
     """How many leaves the candidate's test would make of its node."""
     problem, column = growth.problem, growth.problem.columns[candidate.column]
-    if column.n_levels == 0 or growth.rules.nominal != MULTIWAY:
+    if column.kind not in (MULTIWAY, BINNED):
         return 2
     node = growth.grown.nodes[candidate.node]
     rows = problem.row[node.start : node.start + node["count"]]
     codes = np.unique(problem.codes[candidate.column, rows] >> problem.layout.label_bits)
-    occurring = int(np.count_nonzero(codes != column.n_codes))
-    return occurring + int(occurring < column.n_levels)
+    codes = codes[codes != column.n_codes]
+    if column.kind == MULTIWAY:
+        return len(codes) + int(len(codes) < column.n_levels)
+    own = problem.values[column.first_value : column.first_value + column.n_codes]
+    with_missing = int(np.isnan(own).any())  # that has a branch in any case
+    bins = own[codes]
+    bins = bins[~np.isnan(bins)]
+    runs = np.diff(np.concatenate(([-1.0], bins, [column.n_levels - with_missing]))) > 1  # bins without rows
+    return len(bins) + int(np.count_nonzero(runs)) + with_missing
 
 
 def _split(growth: Growth, candidate: _Candidate) -> None:

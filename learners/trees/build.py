@@ -9,6 +9,8 @@ import numpy as np
 from learners.base import Progress, no_progress
 from learners.table import Kind, Table
 from learners.trees.best_first import grow_best_first
+from learners.trees.binning import with_cuts
+from learners.trees.following import follow_heaviest
 from learners.trees.growth import Growth, finished
 from learners.trees.nodes import THRESHOLD, Nodes
 from learners.trees.setup import GrowthOptions, prepare
@@ -47,7 +49,8 @@ def grow_tree(
         growth.run(progress)
     nodes = finished(growth.grown, growth.counters)
     settle_thresholds(nodes, table, weights, options.threshold)
-    return nodes
+    with_cuts(nodes, growth.prepared.cuts)
+    return follow_heaviest(nodes) if options.missing == "most-likely" else nodes
 
 
 def settle_thresholds(nodes: Nodes, table: Table, weights: FloatArray, rule: str) -> None:

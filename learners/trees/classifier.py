@@ -69,6 +69,13 @@ class DecisionTreeClassifier(PrunedTreeEstimator, Classifier):
         "Least weight on each side of a threshold: min_leaf, or a tenth of the mean class size between min_leaf "
         "and 25 (C4.5).",
     )
+    discretise: str = choice(
+        "none",
+        ("none", "equal-width", "equal-frequency", "mdl"),
+        "Whether numeric columns are cut into intervals before growth, and so tested once with a branch for each: "
+        "of equal width; of equal weight as far as equal values allow; or by the entropy of the classes as long as "
+        "that pays by minimum description length (Fayyad and Irani 1993).",
+    )
     pruning: str = choice(
         "none",
         ("none", "collapse", "error-based", "chi-square", "minimum-length", "reduced-error", "cost-complexity"),
@@ -200,7 +207,7 @@ class DecisionTreeClassifier(PrunedTreeEstimator, Classifier):
         )
 
     def _finished(self, nodes: Nodes) -> Nodes:
-        return with_estimate(nodes, self.leaf_estimate, float(self.m))
+        return self._followed(with_estimate(nodes, self.leaf_estimate, float(self.m)))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class shares of the leaf, or the mean over the leaves that a divided row reaches; shape (n, K)."""

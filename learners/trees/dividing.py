@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from learners._accel import lean_inner_kernel
 from learners.trees.describing import open_node
 from learners.trees.missing import branch_shares, known_end
-from learners.trees.nodes import LEAF, LEVELS, THRESHOLD
+from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD
 from learners.trees.partition import number_children
 from learners.trees.problem import (
+    BINNED,
     KNOWN,
+    MULTIWAY,
     N_LEVELS,
     N_NODES,
     N_STACK,
@@ -19,6 +23,7 @@ from learners.trees.problem import (
     NEED_ROOM,
     NEED_STACK,
     ONE_VS_REST,
+    ORDERED_WITH_MISSING,
     TIE,
     TOP,
     Grown,
@@ -28,8 +33,10 @@ from learners.trees.problem import (
 )
 from learners.trees.searching import stats_of_groups, stats_of_node
 from learners.trees.splitters.groups import fill_groups
-from learners.trees.splitters.kinds import assign_groups, is_multiway, kind_of, other_branch
+from learners.trees.splitters.intervals import end_intervals, has_missing_code
+from learners.trees.splitters.kinds import assign_groups, is_missing, is_ordered, kind_of, other_branch
 from learners.trees.splitters.midpoint import midpoint
+from learners.trees.splitters.ordered import last_below
 from learners.types import IntArray
 
 
@@ -50,12 +57,15 @@ def prepare_split(
     for b in range(branches):
         total += work.branches[b].count
     place = start if total <= count or start + count == counters[TOP] else counters[TOP]
-    spare = is_multiway(kind_of(problem, rules, column)) and groups < problem.columns[column].n_levels
+    kind = kind_of(problem, work, column, groups)
+    spare = kind == MULTIWAY and groups < problem.columns[column].n_levels
     if not has_room(problem, grown, counters, branches + 1, groups, place, total):
         return -1, 0
     record_test(problem, rules, work, grown, counters, node, column, groups)
     number_children(problem, rules, work, start, start + count, place, branches, missing)
-    add_children(rules, work, grown, counters, node, branches, spare)
+    add_children(problem, rules, work, grown, counters, node, branches, spare)
+    if kind == BINNED:
+        end_intervals(problem, work, grown, node, column, groups)
     counters[TOP] = max(counters[TOP], place + total)
     first = grown.nodes[node].first_child
     for b in range(branches):
@@ -89,7 +99,8 @@ def mark_branches(problem: Problem, rules: Rules, work: Work, grown: Grown, node
         stats_of_node(rules, work, grown, node)
     else:
         stats_of_groups(work, groups)
-    branches = assign_groups(rules, work, kind_of(problem, rules, column), groups, place, work.sums[KNOWN])
+    kind = kind_of(problem, work, column, groups)
+    branches = assign_groups(problem, rules, work, column, kind, groups, place, work.sums[KNOWN])
     work.code_branch[problem.columns[column].n_codes] = -1
     for g in range(groups):
         work.code_branch[work.groups[g].code] = work.groups[g].branch
@@ -123,15 +134,27 @@ def record_test(
     """Write the chosen test into the node."""
     grown.nodes[node].feature = column
     grown.nodes[node].gain = max(work.columns[column].gain, 0.0)
-    if problem.columns[column].n_levels == 0:
-        grown.nodes[node].test = THRESHOLD
-        grown.nodes[node].threshold = threshold_at(problem, work, column)
+    kind = kind_of(problem, work, column, groups)
+    if kind == BINNED:
+        grown.nodes[node].test = INTERVALS
         return
-    grown.nodes[node].test = LEVELS
     position = counters[N_LEVELS]
+    if is_ordered(kind):
+        threshold = threshold_at(problem, work, column, groups)
+        if kind == ORDERED_WITH_MISSING:
+            grown.nodes[node].missing_branch = work.groups[groups - 1].branch
+        if not math.isnan(threshold):
+            grown.nodes[node].test = THRESHOLD
+            grown.nodes[node].threshold = threshold
+            return
+        groups = 0  # whether the value is known: no code is listed
+    grown.nodes[node].test = LEVELS
     grown.nodes[node].level_start = position
     first_value = problem.columns[column].first_value
     for g in range(groups):
+        if is_missing(problem, work, column, g):
+            grown.nodes[node].missing_branch = work.groups[g].branch
+            continue
         if rules.nominal == ONE_VS_REST and work.groups[g].branch != 0:
             continue
         grown.levels[position].code = np.int32(problem.values[first_value + work.groups[g].code])
@@ -142,10 +165,13 @@ def record_test(
 
 
 @lean_inner_kernel
-def threshold_at(problem: Problem, work: Work, column: int) -> float:
-    """The threshold between the two values at the column's place."""
+def threshold_at(problem: Problem, work: Work, column: int, groups: int) -> float:
+    """The threshold between the two values at the column's place; NaN if the second one is missing."""
     place = work.columns[column].place
     if problem.columns[column].is_coded:
+        place = last_below(groups, place)
+        if is_missing(problem, work, column, place + 1):
+            return math.nan
         first = problem.columns[column].first_value
         lower = problem.values[first + work.groups[place].code]
         return midpoint(lower, problem.values[first + work.groups[place + 1].code])
@@ -159,7 +185,14 @@ def threshold_at(problem: Problem, work: Work, column: int) -> float:
 
 @lean_inner_kernel
 def add_children(
-    rules: Rules, work: Work, grown: Grown, counters: IntArray, node: int, branches: int, spare: bool
+    problem: Problem,
+    rules: Rules,
+    work: Work,
+    grown: Grown,
+    counters: IntArray,
+    node: int,
+    branches: int,
+    spare: bool,
 ) -> None:
     """Append the children; ``spare`` adds the weightless one for levels that did not occur."""
     first = counters[N_NODES]
@@ -177,11 +210,15 @@ def add_children(
         grown.nodes[child].count = work.branches[b].count if b < branches else 0
         if b < branches and work.branches[b].share > work.branches[heaviest].share * (1.0 + TIE):
             heaviest = b
+        if grown.nodes[child].count == 0:
+            for k in range(rules.n_values):
+                grown.value[child, k] = grown.value[node, k]
+            grown.nodes[child].impurity = grown.nodes[node].impurity
+    column = grown.nodes[node].feature
     if spare:
-        for k in range(rules.n_values):
-            grown.value[first + branches, k] = grown.value[node, k]
-        grown.nodes[first + branches].impurity = grown.nodes[node].impurity
         grown.nodes[node].other_branch = branches
+        if grown.nodes[node].missing_branch < 0 and has_missing_code(problem, column):
+            grown.nodes[node].missing_branch = branches
     elif grown.nodes[node].test == LEVELS:
-        grown.nodes[node].other_branch = other_branch(rules.nominal, heaviest)
+        grown.nodes[node].other_branch = other_branch(problem.columns[column].kind, heaviest)
     counters[N_NODES] += children

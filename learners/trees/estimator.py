@@ -11,6 +11,7 @@ from learners.errors import ModelFormatError
 from learners.explanation import Explanation
 from learners.params import choice, integer, learner, mapping, real
 from learners.table import Column, Table
+from learners.trees.following import follow_all, follow_heaviest
 from learners.trees.nodes import Nodes
 from learners.trees.paths import explain_row
 from learners.trees.pruning.alpha_choice import PruningPath
@@ -82,8 +83,18 @@ class TreeEstimator(FittedTree):
     )
     missing: str = choice(
         "fractional",
-        ("fractional",),
-        "A row whose tested value is missing goes down every branch, divided by the branches' weights (C4.5).",
+        ("fractional", "as-value", "most-likely"),
+        "What training does with a row whose tested value is missing: it goes down every branch, divided by the "
+        "branches' weights (C4.5); or missing is a value of its own, a level more or, of numbers, on the side of a "
+        "threshold, or alone against all known ones, where it gains most; or it takes the branch of the largest known "
+        "weight. Answers treat a missing value alike; where training met none, one that counts as a value goes down "
+        "every branch, or that for levels that did not occur.",
+    )
+    missing_prediction: str = choice(
+        "as-training",
+        ("as-training", "fractional", "most-likely"),
+        "What answers do with a missing value: as training did, or one of these whatever training did.",
+        only_with={"missing": ("fractional", "most-likely")},
     )
     cost_form: str = choice(
         "none",
@@ -104,10 +115,17 @@ class TreeEstimator(FittedTree):
             min_split=self.min_split,
             min_gain=self.min_gain,
             threshold=self.threshold,
+            missing=self.missing,
             threads=int(self.threads),
             costs=self.costs,
             cost_form=self.cost_form,
         )
+
+    def _followed(self, nodes: Nodes) -> Nodes:
+        """The tree as answers follow it where a value is missing."""
+        if self.missing_prediction == "fractional":
+            return follow_all(nodes)
+        return follow_heaviest(nodes) if self.missing_prediction == "most-likely" else nodes
 
     def _remember(self, X: Any, table: Table, target: Column, nodes: Nodes) -> None:
         self._remember_columns(X, table)

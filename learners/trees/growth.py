@@ -106,7 +106,6 @@ def finished(grown: Grown, counters: IntArray) -> Nodes:
         test=nodes["test"].astype(np.int8),
         first_child=_renamed(nodes["first_child"], rank),
         parent=_renamed(nodes["parent"], rank),
-        missing_branch=np.full(count, -1, np.int32),
         level_codes=plain_levels["code"].copy(),
         level_branch=plain_levels["branch"].copy(),
         rows=nodes["count"].copy(),
@@ -116,7 +115,7 @@ def finished(grown: Grown, counters: IntArray) -> Nodes:
 
 
 _AS_THEY_ARE = (
-    *("feature", "threshold", "n_children", "depth", "other_branch", "fraction"),
+    *("feature", "threshold", "upper", "n_children", "depth", "other_branch", "missing_branch", "fraction"),
     *("level_start", "level_count", "weight", "impurity", "gain"),
 )
 

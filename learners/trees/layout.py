@@ -8,14 +8,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learners.table import Column, Kind
 from learners.trees.coding import code_column, most_values
 from learners.trees.presort import KeyLayout, SortRoom, sort_column
-from learners.trees.problem import COLUMN_INFO, Records, records
+from learners.trees.problem import COLUMN_INFO, ORDERED, ORDERED_WITH_MISSING, Records, records
 from learners.types import FloatArray, Int32Array, IntArray
 
 #: C4.5 leaves nominal columns with at least this share of levels to rows out of its average gain.
 _MANY_LEVELS = 0.3
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """How a column is laid out.
+
+    Attributes:
+        kind: of its tests, if it gets codes.
+        n_levels: of levels or bins; 0 where thresholds split.
+        is_level: whether a cell below 0 is the code of an unseen level, and so missing.
+        with_missing: whether missing counts as a value.
+    """
+
+    kind: int
+    n_levels: int
+    is_level: bool
+    with_missing: bool
 
 
 @dataclass(frozen=True)
@@ -30,7 +46,7 @@ class LaidColumns:
 
 def lay_columns(
     cells: FloatArray,
-    kinds: Sequence[Column],
+    plans: Sequence[ColumnPlan],
     rows: Int32Array,
     labels: Int32Array,
     layout: KeyLayout,
@@ -41,44 +57,56 @@ def lay_columns(
 
     Args:
         cells: shape (d, n).
-        kinds: d columns.
+        plans: of d columns.
         rows: those that are learned from.
         labels: their class codes.
         layout: of keys and of labels.
         capacity: room for keys in each column.
         threads: how many share the work.
     """
-    n_levels = np.array([len(one.levels) if one.kind in (Kind.NOMINAL, Kind.BOOLEAN) else 0 for one in kinds], np.int32)
+    n_levels = np.array([plan.n_levels for plan in plans], np.int32)
+    kinds = np.array([plan.kind for plan in plans], np.int32)
     codes = np.empty(cells.shape, np.int32)
-    keys = np.empty((len(kinds), capacity), np.int64)
+    keys = np.empty((len(plans), capacity), np.int64)
 
     def lay_some(first: int) -> list[FloatArray | None]:
         room = _Room(cells, rows)
         values: list[FloatArray | None] = []
-        for column in range(first, len(kinds), threads):
-            is_level = not kinds[column].is_numeric
-            most = most_values(len(rows), int(n_levels[column]))
+        for column in range(first, len(plans), threads):
+            plan = plans[column]
             own = room.load(column)
-            found = code_column(own, most, is_level, layout.label_bits, labels, room.codes)
+            with_missing = plan.with_missing and misses_some(own, plan.is_level)
+            most = len(rows) if with_missing else most_values(len(rows), plan.n_levels)
+            found = code_column(own, most, plan.is_level, layout.label_bits, labels, room.codes)
             if found is None:
-                sort_column(own, room.sorting, labels, layout, keys[column], is_level)
+                sort_column(own, room.sorting, labels, layout, keys[column], plan.is_level)
             else:
                 codes[column, slice(None) if room.holds_all else rows] = room.codes
+            if found is not None and with_missing:  # the code after the last is that of missing cells
+                found = np.append(found, np.nan)
+                n_levels[column] += plan.n_levels > 0
+                kinds[column] = ORDERED_WITH_MISSING if plan.kind == ORDERED else plan.kind
             values.append(found)
         return values
 
     shares = run_threads(lay_some, threads)
-    values = [shares[column % threads][column // threads] for column in range(len(kinds))]
+    values = [shares[column % threads][column // threads] for column in range(len(plans))]
     n_codes = np.array([0 if own is None else len(own) for own in values], np.int32)
-    columns = records(len(kinds), COLUMN_INFO)
+    columns = records(len(plans), COLUMN_INFO)
     plain = columns.view(np.ndarray)  # whose fields are set in a tenth of the time
     plain["n_levels"] = n_levels
+    plain["kind"] = kinds
     plain["many_valued"] = n_levels >= _MANY_LEVELS * len(rows)
     plain["is_coded"] = [own is not None for own in values]
     plain["n_codes"] = n_codes
     plain["first_value"] = np.cumsum(n_codes) - n_codes
     known = [own for own in values if own is not None]
     return LaidColumns(keys, codes, np.concatenate(known) if known else np.empty(0), columns)
+
+
+def misses_some(cells: FloatArray, is_level: bool) -> bool:
+    """Whether a cell is missing or of an unseen level."""
+    return bool(np.isnan(cells).any() or (is_level and (cells < 0).any()))
 
 
 class _Room:

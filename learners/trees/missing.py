@@ -1,10 +1,17 @@
-"""Rows whose tested value is missing, in training: Quinlan's fractional cases (C4.5, 1993, chapter 3).
+"""Rows whose tested value is missing, in training.
 
-A column is judged by the rows that know their value, and its gain is multiplied by the share of the
-weight that they hold. The rows that do not know it go down every branch, with their weight times
-the branch's share of the known weight. So a split "known or missing" is never made, and a column
-that is missing throughout, or constant where known, is no candidate. An unseen level (a code
-below 0) in training counts as missing.
+* ``FRACTIONAL``: Quinlan's fractional cases (C4.5, 1993, chapter 3). A column is judged by the rows
+  that know their value, and its gain is multiplied by the share of the weight that they hold. The rows
+  that do not know it go down every branch, with their weight times the branch's share of the known
+  weight. So a split "known or missing" is never made, and a column that is missing throughout, or
+  constant where known, is no candidate.
+* ``MOST_LIKELY``: judged alike; then the rows that do not know the value all take the branch that has
+  most known weight, the first of equal ones.
+* ``AS_VALUE``: missing is one more value. It is a level of its own, the last bin, and of thresholds it
+  is put on the side where it gains most or, where that gains more, against all known values.
+  A column that misses values has codes however many values it has.
+
+An unseen level (a code below 0) in training counts as missing.
 """
 
 from __future__ import annotations
@@ -14,7 +21,7 @@ import numpy as np
 from learners._accel import lean_inner_kernel
 from learners.trees.criteria import VARIANCE
 from learners.trees.presort import KeyLayout
-from learners.trees.problem import CENTRED, MASS, WEIGHT, Problem, Rules, Work
+from learners.trees.problem import CENTRED, MASS, MOST_LIKELY, TIE, WEIGHT, Problem, Rules, Work
 from learners.types import FloatArray, IntArray
 
 
@@ -61,7 +68,10 @@ def known_stats(problem: Problem, rules: Rules, keys: IntArray, lo: int, hi: int
 
 @lean_inner_kernel
 def branch_shares(problem: Problem, rules: Rules, work: Work, start: int, end: int, branches: int) -> int:
-    """Fill ``share`` from ``branch`` and list the ids with a missing value in ``absent``; returns how many."""
+    """Fill ``share`` from ``branch`` and list the ids with a missing value in ``absent``; returns how many.
+
+    Where they take the most likely branch, ``branch`` says so then, and there are none any more.
+    """
     for b in range(branches):
         work.branches[b].share = 0.0
         work.branches[b].count = 0
@@ -77,8 +87,17 @@ def branch_shares(problem: Problem, rules: Rules, work: Work, start: int, end: i
         work.branches[b].share += weight
         work.branches[b].count += 1
         known += weight
+    heaviest = 0
     for b in range(branches):
         work.branches[b].share /= known
+        if work.branches[b].share > work.branches[heaviest].share * (1.0 + TIE):
+            heaviest = b
+    if rules.missing == MOST_LIKELY:
+        for q in range(missing):
+            work.branch[work.absent[q]] = heaviest
+        work.branches[heaviest].count += missing
+        return 0
+    for b in range(branches):
         if work.branches[b].share > 0.0:
             work.branches[b].count += missing
     return missing

@@ -16,9 +16,14 @@ import numpy as np
 from learners.trees.presort import KeyLayout
 from learners.types import BoolArray, FloatArray, Int32Array, IntArray
 
-#: Kinds of tests on groups of rows with one code; ``ORDERED`` is a threshold.
-MULTIWAY, ONE_VS_REST, SUBSET, ORDERED = range(4)
+#: Kinds of tests on groups of rows with one code; ``ORDERED`` is a threshold, in a node where some value is
+#: missing and that counts as a value ``ORDERED_WITH_MISSING``; ``BINNED`` has a branch for each interval.
+MULTIWAY, ONE_VS_REST, SUBSET, ORDERED, ORDERED_WITH_MISSING, BINNED = range(6)
 NOMINAL = {"multiway": MULTIWAY, "one-vs-rest": ONE_VS_REST, "subset": SUBSET}
+
+#: What is done with a row whose tested value is missing.
+FRACTIONAL, AS_VALUE, MOST_LIKELY = range(3)
+MISSING_RULES = {"fractional": FRACTIONAL, "as-value": AS_VALUE, "most-likely": MOST_LIKELY}
 
 #: Gains that differ by less than this share of the node's impurity count as equal.
 TIE = 1e-12
@@ -31,6 +36,7 @@ class Rules(NamedTuple):
     by_ratio: bool
     by_deviation: bool  # regression by the standard deviation in place of the variance
     nominal: int
+    missing: int
     unit: bool  # every weight is 1 and no value is missing, so counts are whole numbers
     mass_is_weight: bool  # no weight is below 1, so what stop rules count is the weight
     binary: bool  # two classes under Gini: the sums of variance serve
@@ -53,6 +59,7 @@ COLUMN_INFO = np.dtype(
         ("n_levels", "<i4"),
         ("n_codes", "<i4"),
         ("first_value", "<i4"),
+        ("kind", "<i4"),
         ("is_coded", "?"),
         ("many_valued", "?"),
     ],
@@ -79,6 +86,7 @@ NODE = np.dtype(
         ("weight", "<f8"),
         ("mass", "<f8"),
         ("impurity", "<f8"),
+        ("upper", "<f8"),
         ("gain", "<f8"),
         ("start", "<i8"),
         ("count", "<i8"),
@@ -88,6 +96,7 @@ NODE = np.dtype(
         ("parent", "<i4"),
         ("depth", "<i4"),
         ("other_branch", "<i4"),
+        ("missing_branch", "<i4"),
         ("level_start", "<i4"),
         ("level_count", "<i4"),
         ("test", "<i4"),
@@ -126,9 +135,9 @@ class Problem(NamedTuple):
         values: float64, the cell that each code stands for, column after column.
         layout: where the parts of a key lie.
         cells: float64 (d, n), the table's own values.
-        columns: ``COLUMN_INFO`` (d,): the number of levels (0 where thresholds split), whether the column
-            has codes, how many and where their ``values`` begin, and whether it is left out of C4.5's
-            average gain.
+        columns: ``COLUMN_INFO`` (d,): the number of levels or bins (0 where thresholds split), whether the column
+            has codes, how many and where their ``values`` begin, its kind of test on them, and whether it is left
+            out of C4.5's average gain. Where missing counts as a value it is the last code, and its value NaN.
         answer: float64 (n,), class codes or numbers, by table row.
         row: int32 (capacity,), the table row of an id.
         numbers: float64 (3, capacity) by id: weight; mass, which is what stop rules count; and the
@@ -226,7 +235,7 @@ def new_work(problem: Problem, rules: Rules) -> Work:
     codes = int(problem.columns.n_codes.max(initial=0))
     levels = int(problem.columns.n_codes[problem.columns.n_levels > 0].max(initial=1))
     combinations = (codes + 1) << problem.layout.label_bits
-    branches = max(levels + 1, 2)
+    branches = 2 * levels + 2  # intervals without rows may lie between those with rows
     weighted = 1 if rules.unit else capacity
     return Work(
         branch=np.zeros(capacity, np.int32),
@@ -249,8 +258,8 @@ def new_work(problem: Problem, rules: Rules) -> Work:
 
 def _empty_node() -> Records:
     empty = np.zeros(1, NODE)
-    empty["threshold"], empty["fraction"] = np.nan, 1.0
-    for name in ("feature", "first_child", "parent", "other_branch"):
+    empty["threshold"], empty["upper"], empty["fraction"] = np.nan, np.nan, 1.0
+    for name in ("feature", "first_child", "parent", "other_branch", "missing_branch"):
         empty[name] = -1
     return empty
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Self
 
 from learners.base import ModelState, Progress
@@ -9,6 +10,7 @@ from learners.params import choice, integer, learner, real
 from learners.trees.estimator import TreeEstimator
 from learners.trees.nodes import Nodes
 from learners.trees.pruning.alpha_choice import PruningPath
+from learners.trees.setup import GrowthOptions
 from learners.trees.training import Finish, Training, grow_and_price, grow_and_validate
 
 #: The largest whole number that every reader of JSON keeps exactly.
@@ -21,6 +23,19 @@ _BY_VALIDATION = {"pruning": ("reduced-error",)}
 class PrunedTreeEstimator(TreeEstimator):
     """Base of the tree estimators that prune."""
 
+    discretise: str = choice(
+        "none",
+        ("none", "equal-width", "equal-frequency"),
+        "Whether numeric columns are cut into intervals before growth, and so tested once with a branch for each: "
+        "of equal width, or of equal weight as far as equal values allow.",
+    )
+    bins: int = integer(
+        10,
+        "Number of these intervals, at most.",
+        minimum=2,
+        maximum=10_000,
+        only_with={"discretise": ("equal-width", "equal-frequency")},
+    )
     pruning: str = choice("none", ("none", "reduced-error", "cost-complexity"), "How the grown tree is pruned.")
     alpha: float = real(
         0.0,
@@ -57,6 +72,9 @@ class PrunedTreeEstimator(TreeEstimator):
         only_with=_BY_VALIDATION,
     )
     seed: int = integer(0, "Which rows are kept back or make a fold, where any do.", minimum=0, maximum=_LARGEST_SEED)
+
+    def _options(self, criterion: str) -> GrowthOptions:
+        return replace(super()._options(criterion), discretise=self.discretise, bins=int(self.bins))
 
     def _grown_and_pruned(self, training: Training, finish: Finish, progress: Progress) -> tuple[Nodes, Training]:
         """The pruned tree without its leaves' estimates, and the rows that its numbers count.

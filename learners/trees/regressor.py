@@ -63,11 +63,11 @@ class DecisionTreeRegressor(PrunedTreeEstimator, Regressor):
         weights = check_weights(sample_weight, table.n_rows)
         numbers = check_target(target)
         everything = Training(table, numbers, 0, weights, self._options("variance"))
-        nodes, training = self._grown_and_pruned(everything, lambda grown: grown, progress)
+        nodes, training = self._grown_and_pruned(everything, self._followed, progress)
         if self.leaf == "median":
             entries = training.packed(nodes).placed(by_column(table.values), training.rows)
             nodes = with_medians(nodes, *entries, numbers, weights)
-        self._remember(X, table, target.column, nodes)
+        self._remember(X, table, target.column, self._followed(nodes))
         progress(1.0, f"{nodes.n_leaves} leaves")
         return self
 

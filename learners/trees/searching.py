@@ -10,10 +10,10 @@ from learners._accel import lean_inner_kernel
 from learners.trees.criteria import VARIANCE, total_weight, weighted_log
 from learners.trees.missing import known_end, known_stats
 from learners.trees.pricing import priced, prices_tests
-from learners.trees.problem import KNOWN, ORDERED, TIE, WEIGHT, Grown, Problem, Rules, Work
+from learners.trees.problem import KNOWN, TIE, WEIGHT, Grown, Problem, Rules, Work
 from learners.trees.splitters.deviation import scan_deviations
 from learners.trees.splitters.groups import fill_groups
-from learners.trees.splitters.kinds import assign_groups, best_test, is_multiway, kind_of
+from learners.trees.splitters.kinds import assign_groups, best_test, is_multiway, is_ordered, kind_of
 from learners.trees.splitters.ordered import count_cuts
 from learners.trees.splitters.threshold import best_threshold, count_thresholds
 from learners.types import BoolArray
@@ -107,19 +107,19 @@ def evaluate_codes(
         return _CONSTANT, 0.0, 0.0
     stats = work.sums[KNOWN]
     mass = stats_of_node(rules, work, grown, node) if complete else stats_of_groups(work, groups)
-    kind = kind_of(problem, rules, column)
-    least = threshold_least(rules, mass) if kind == ORDERED else rules.min_leaf
+    kind = kind_of(problem, work, column, groups)
+    least = threshold_least(rules, mass) if is_ordered(kind) else rules.min_leaf
     place, gain_sum = best_test(problem, rules, work, kind, groups, stats, mass, least)
     if place < 0:
         return _NONE, 0.0, 0.0
     gain = gain_sum / weight
-    if rules.penalty and kind == ORDERED:
+    if rules.penalty and is_ordered(kind):
         gain -= math.log2(count_cuts(work, groups, mass, least)) / weight
         if gain <= 0.0:
             return _NONE, 0.0, 0.0
     if not rules.by_ratio:
         return place, gain, 0.0
-    assign_groups(rules, work, kind, groups, place, stats)
+    assign_groups(problem, rules, work, column, kind, groups, place, stats)
     known = total_weight(stats, rules.criterion)
     parts = weighted_log(weight - known)
     first = 0.0

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from learners.table import Table
+from learners.table import Column, Kind, Table
+from learners.trees.binning import binned, cuts_of
 from learners.trees.criteria import CRITERIA, ENTROPY, GINI, VARIANCE
 from learners.trees.extras import extras_of
-from learners.trees.layout import lay_columns
+from learners.trees.layout import ColumnPlan, lay_columns
 from learners.trees.presort import KeyLayout
-from learners.trees.problem import MASS, MULTIWAY, NOMINAL, WEIGHT, Problem, Records, Rules
+from learners.trees.problem import (
+    BINNED,
+    MASS,
+    MISSING_RULES,
+    MULTIWAY,
+    NOMINAL,
+    ORDERED,
+    WEIGHT,
+    Problem,
+    Records,
+    Rules,
+)
 from learners.types import FloatArray, Int32Array
 
 #: Sums of fractions miss a whole number by rounding, one way or the other with the order of the rows.
@@ -33,6 +45,9 @@ class GrowthOptions:
     threshold: str = "midpoint"
     threshold_penalty: bool = False
     threshold_minimum: str = "min-leaf"
+    missing: str = "fractional"
+    discretise: str = "none"
+    bins: int = 10
     threads: int = 1
     costs: Mapping[str, float] | None = None
     cost_form: str = "none"
@@ -42,11 +57,12 @@ class GrowthOptions:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A problem ready to grow."""
+    """A problem ready to grow; ``cuts`` holds those of columns that were cut into intervals."""
 
     problem: Problem
     rules: Rules
     n_rows: int
+    cuts: list[FloatArray | None] = field(default_factory=list)
 
 
 def prepare(table: Table, target: FloatArray, n_classes: int, weights: FloatArray, options: GrowthOptions) -> Prepared:
@@ -65,7 +81,12 @@ def prepare(table: Table, target: FloatArray, n_classes: int, weights: FloatArra
     gaps = has_gaps(cells, [not column.is_numeric for column in table.columns])
     capacity = len(rows) + (len(rows) // 4 + 64 if gaps else 0)
     labels = target[rows].astype(np.int32) if n_classes else np.zeros(len(rows), np.int32)
-    laid = lay_columns(cells, table.columns, rows, labels, layout, capacity, options.threads)
+    cuts: list[FloatArray | None] = [None] * len(table.columns)
+    if options.discretise != "none":
+        cuts = cuts_of(cells, table.columns, rows, target, weights, options.discretise, options.bins)
+        cells = read_only(binned(cells, cuts))
+    plans = [plan_of(column, own, options) for column, own in zip(table.columns, cuts, strict=True)]
+    laid = lay_columns(cells, plans, rows, labels, layout, capacity, options.threads)
     own = weights[rows]
     unit = not gaps and bool((own == 1.0).all())
     rules = _rules(options, n_classes, unit, bool((own >= 1.0).all()))
@@ -87,15 +108,25 @@ def prepare(table: Table, target: FloatArray, n_classes: int, weights: FloatArra
             options.costs,
             options.cost_exponent,
             options.stop_significance,
-            most_freedom(laid.columns, n_classes, rules.nominal),
+            most_freedom(laid.columns, n_classes),
         ),
     )
-    return Prepared(problem, rules, len(rows))
+    return Prepared(problem, rules, len(rows), cuts)
 
 
-def most_freedom(columns: Records, n_classes: int, nominal: int) -> int:
+def plan_of(column: Column, cuts: FloatArray | None, options: GrowthOptions) -> ColumnPlan:
+    """How a column is laid out for growing."""
+    with_missing = options.missing == "as-value"
+    if cuts is not None:
+        return ColumnPlan(BINNED, len(cuts) + 1, is_level=False, with_missing=with_missing)
+    n_levels = len(column.levels) if column.kind in (Kind.NOMINAL, Kind.BOOLEAN) else 0
+    kind = NOMINAL[options.nominal] if n_levels else ORDERED
+    return ColumnPlan(kind, n_levels, is_level=not column.is_numeric, with_missing=with_missing)
+
+
+def most_freedom(columns: Records, n_classes: int) -> int:
     """The most degrees of freedom that a test can have: branches less 1 times classes less 1."""
-    levels = columns.n_codes[columns.n_levels > 0] if nominal == MULTIWAY else []
+    levels = columns.n_codes[(columns.kind == MULTIWAY) | (columns.kind == BINNED)]
     return (max(int(np.max(levels, initial=2)), 2) - 1) * max(n_classes - 1, 1)
 
 
@@ -118,6 +149,7 @@ def _rules(options: GrowthOptions, n_classes: int, unit: bool, mass_is_weight: b
         by_ratio=options.criterion == "gain-ratio",
         by_deviation=options.criterion == "deviation",
         nominal=NOMINAL[options.nominal],
+        missing=MISSING_RULES[options.missing],
         unit=unit,
         mass_is_weight=mass_is_weight,
         binary=criterion == GINI and n_classes == 2,

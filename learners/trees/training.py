@@ -90,7 +90,7 @@ def grow_and_validate(
     kept_back = rows[split.test]
     part = training.without(kept_back)
     nodes = part.grown(progress)
-    entries = part.packed(nodes).placed(by_column(training.table.values), kept_back)
+    entries = part.packed(finish(nodes)).placed(by_column(training.table.values), kept_back)
     if training.n_classes:
         decided = decide(finish(nodes).shares(), training.utility)
         codes = training.target.astype(np.int64)

@@ -20,7 +20,7 @@ import numpy as np
 
 from learners._accel import lean_inner_kernel, lean_kernel
 from learners.table import Column, Kind
-from learners.trees.nodes import INTERVALS, LEAF, THRESHOLD, Nodes
+from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD, Nodes
 from learners.types import FloatArray, Int32Array, IntArray
 
 if TYPE_CHECKING:
@@ -138,18 +138,26 @@ def pack(nodes: Nodes, columns: Sequence[Column], *, regression: bool) -> Packed
 @lean_inner_kernel
 def branch_of(links: Int32Array, splits: FloatArray, levels: Int32Array, node: int, value: float) -> int:
     """The branch of an inner node that a value takes, or ``MISSING_VALUE`` or ``UNSEEN_LEVEL``."""
-    test = links[node, TEST]
+    nothing = MISSING_VALUE
+    if not math.isnan(value):
+        branch = branch_of_known(links, splits, levels, node, value)
+        if branch >= 0:
+            return branch
+        nothing = UNSEEN_LEVEL
     missing = int(links[node, MISSING_BRANCH])
-    if math.isnan(value):
-        return missing if missing >= 0 else MISSING_VALUE
-    if test == THRESHOLD:
-        return 0 if value <= splits[node, SPLIT] else 1
-    if test == CODE_THRESHOLD:
-        if value < 0.0:
-            return missing if missing >= 0 else UNSEEN_LEVEL
-        return 0 if value <= splits[node, SPLIT] else 1
+    return missing if missing >= 0 else nothing
+
+
+@lean_inner_kernel
+def branch_of_known(links: Int32Array, splits: FloatArray, levels: Int32Array, node: int, value: float) -> int:
+    """The branch that a value takes which is not missing, or ``UNSEEN_LEVEL``."""
+    test = links[node, TEST]
     if test == INTERVALS:
         return interval_of(links, splits, node, value)
+    if test != LEVELS:
+        if test == CODE_THRESHOLD and value < 0.0:
+            return UNSEEN_LEVEL
+        return 0 if value <= splits[node, SPLIT] else 1
     low = links[node, LEVEL_START]
     high = low + links[node, LEVEL_COUNT]
     end = high
@@ -162,9 +170,7 @@ def branch_of(links: Int32Array, splits: FloatArray, levels: Int32Array, node: i
     if low < end and levels[low, CODE] == value:
         return int(levels[low, BRANCH])
     other = int(links[node, OTHER_BRANCH])
-    if other >= 0:
-        return other
-    return missing if missing >= 0 else UNSEEN_LEVEL
+    return other if other >= 0 else UNSEEN_LEVEL
 
 
 @lean_inner_kernel

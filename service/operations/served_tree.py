@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from learners._accel import interpreted
+from learners._accel import interpreted, uncompiled
 from learners.explanation import Explanation
 from learners.table import EXACT_INTEGER, Column
 from learners.trees.nodes import INTERVALS, LEAF, Nodes
@@ -46,7 +46,7 @@ class Descent:
         self._threshold: list[float] = nodes.threshold.tolist()
         self._first_child: list[int] = nodes.first_child.tolist()
         self._is_threshold: list[bool] = [
-            test != LEAF and test != INTERVALS and columns[feature].is_numeric
+            test not in (LEAF, INTERVALS) and columns[feature].is_numeric
             for test, feature in zip(nodes.test.tolist(), self._feature, strict=True)
         ]
         self._is_interval: list[bool] = (nodes.test == INTERVALS).tolist()
@@ -83,9 +83,9 @@ class Descent:
         """The branch of each code of the tested column."""
         tree, ask = self._tree, interpreted(branch_of)
         codes = range(len(self._columns[self._feature[node]].levels))
-        found = self._branches[node] = [
-            int(ask(tree.links, tree.splits, tree.levels, node, float(code))) for code in codes
-        ]
+        with uncompiled():
+            found = [int(ask(tree.links, tree.splits, tree.levels, node, float(code))) for code in codes]
+        self._branches[node] = found
         return found
 
 

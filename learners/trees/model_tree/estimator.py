@@ -125,7 +125,7 @@ class ModelTreeRegressor(TreeEstimator, FittedModelTree, Regressor):
         pruned, kept = cut(nodes, at), kept_by(nodes, at)
         means = LeafMeans(nodes, placed, cells, variables)
         self.linear_ = smoothed_leaves(pruned, kept, models, float(self.smoothing), variables, means)
-        self._remember(X, table, target.column, pruned)
+        self._remember(X, table, target.column, self._followed(pruned))
         progress(1.0, f"{pruned.n_leaves} leaves")
         return self
 

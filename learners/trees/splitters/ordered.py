@@ -147,3 +147,42 @@ def assign_cut(work: Work, groups: int, place: int | np.int64) -> int:
     for g in range(groups):
         work.groups[g].branch = 0 if g <= place else 1
     return 2
+
+
+@lean_inner_kernel
+def best_cut_with_missing(
+    problem: Problem, rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
+) -> tuple[int, float]:
+    """The best cut where the last group is of rows that miss the value.
+
+    They may go to either side, or to a side of their own: the groups are cut in their order, and with the
+    last put first. Returns the position, by ``groups`` more in the second case. Of equally good cuts it is
+    one of the first.
+    """
+    place = -1
+    gain = 0.0
+    for turn in range(2):
+        for g in range(groups):
+            work.groups[g].order = g if turn == 0 else (g + groups - 1) % groups
+        own, its = best_cut(problem, rules, work, groups, stats, mass, least)
+        if own >= 0 and (place < 0 or its > gain + TIE * impurity_sum(stats, rules.criterion)):
+            place = own + turn * groups
+            gain = its
+    return place, gain
+
+
+@lean_inner_kernel
+def assign_cut_with_missing(work: Work, groups: int, place: int | np.int64) -> int:
+    """The same as :func:`assign_cut` for a position of :func:`best_cut_with_missing`."""
+    missing_first = place >= groups
+    last = last_below(groups, place)
+    for g in range(groups - 1):
+        work.groups[g].branch = 0 if g <= last else 1
+    work.groups[groups - 1].branch = 0 if missing_first else 1
+    return 2
+
+
+@lean_inner_kernel
+def last_below(groups: int, place: int | np.int64) -> int | np.int64:
+    """The last group with a value on the left, for a position of either kind of cut."""
+    return place - groups - 1 if place >= groups else place

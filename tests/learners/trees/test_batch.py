@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learners._accel import interpreted
+from learners._accel import interpreted, uncompiled
 from learners.table import Column, Kind, Table
 from learners.trees import batch
 from learners.trees.nodes import LEAF, LEVELS
@@ -30,7 +30,8 @@ def reached(tree: PackedTree, row, node=0, share=1.0):
     """By definition: the leaves below a node that a row reaches, with its shares."""
     if tree.links[node, TEST] == LEAF:
         return [(node, share)]
-    branch = interpreted(branch_of)(tree.links, tree.splits, tree.levels, node, row[tree.links[node, FEATURE]])
+    with uncompiled():
+        branch = interpreted(branch_of)(tree.links, tree.splits, tree.levels, node, row[tree.links[node, FEATURE]])
     first = int(tree.links[node, FIRST_CHILD])
     if branch >= 0:
         return reached(tree, row, first + branch, share)

@@ -26,6 +26,7 @@ VALUES = {
     "confidence": [0.1],
     "significance": [0.2],
     "m": [5.0],
+    "bins": [4],
     "costs": [{"height": 4.0}],
     "cost_exponent": [0.5],
     "stop_significance": [0.2],

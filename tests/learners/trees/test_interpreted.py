@@ -24,6 +24,9 @@ VARIANTS = (
     {"pruning": "reduced-error", "pruning_order": "best-first"},
     {"pruning": "chi-square"},
     {"pruning": "minimum-length"},
+    {"missing": "as-value"},
+    {"missing": "most-likely", "discretise": "mdl", "criterion": "gain-ratio"},
+    {"missing": "as-value", "discretise": "equal-frequency", "bins": 3, "nominal": "one-vs-rest"},
     {"criterion": "entropy", "nominal": "multiway", "cost_form": "eg2", "stop_significance": 0.3},
 )
 

@@ -1,0 +1,1 @@
+"""What is fitted to the training rows before a learner sees them."""
