@@ -76,7 +76,8 @@ class Descent:
 
     def _ends_of(self, node: int) -> list[float]:
         """Where the intervals of a node end."""
-        found = self._ends[node] = self._nodes.upper[list(self._nodes.children(node))].tolist()
+        found: list[float] = self._nodes.upper[list(self._nodes.children(node))].tolist()
+        self._ends[node] = found
         return found
 
     def _branches_of(self, node: int) -> list[int]:

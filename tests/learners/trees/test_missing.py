@@ -138,3 +138,61 @@ def test_a_missing_class_keeps_a_column_of_zeros():
     column = Column("y", Kind.NOMINAL, ("a", "b", "never"))
     model = DecisionTreeClassifier().fit([[1.0], [2.0]], Series(column, np.array([0.0, 1.0])))
     assert model.predict_proba([[1.0], [np.nan]]).tolist() == [[1, 0, 0], [0.5, 0.5, 0]]
+
+
+def test_fractional_gain_of_the_weather_with_one_missing_outlook():
+    """Quinlan (C4.5, 1993, section 3.2): 13/14 of 0.961 bits less 0.747 bits is 0.199."""
+    table, labels = read("weather-nominal", "play")
+    table.values[11, 0] = MISSING  # an overcast day of those that play
+    for rule in ("fractional", "most-likely"):
+        model = DecisionTreeClassifier(criterion="entropy", nominal="multiway", missing=rule, max_depth=1)
+        model.fit(table, labels)
+        assert table.names[model.tree_.feature[0]] == "outlook"
+        assert model.tree_.gain[0] == pytest.approx(0.199, abs=5e-4)
+    assert model.tree_.weight.tolist() == [14, 3, 6, 5]  # rainy and sunny are equally likely
+
+
+def test_missing_as_a_value_of_its_own():
+    """Published of the votes in this form: 0.740033 bits."""
+    table, labels = read("vote", "Class")
+    model = DecisionTreeClassifier(criterion="entropy", nominal="multiway", missing="as-value", max_depth=1)
+    model.fit(table, labels)
+    assert table.names[model.tree_.feature[0]] == "physician-fee-freeze"
+    assert model.tree_.gain[0] == pytest.approx(0.740033, abs=5e-7)
+    assert model.tree_.weight[1:].sum() == len(table)
+    assert model.tree_.n_children[0] == 3
+    missing = np.isnan(table.values[:, model.tree_.feature[0]])
+    assert model.tree_.weight[1 + model.tree_.missing_branch[0]] == missing.sum()
+    assert (model.explain(table.take(missing))[0].branches[0].steps[0].condition.text()) == (
+        "physician-fee-freeze is missing"
+    )
+
+
+def test_a_split_of_known_and_missing_where_missing_is_a_value():
+    table = Table.from_array(np.array([[0.0], [0], [0], [MISSING], [MISSING]]))
+    model = DecisionTreeClassifier(missing="as-value").fit(table, classes(*"aaabb"))
+    assert model.score(table, classes(*"aaabb")) == 1
+    texts = [step.condition.text() for one in model.explain(table) for step in one.branches[0].steps]
+    assert texts == ["x0 is known"] * 3 + ["x0 is missing"] * 2
+
+
+@pytest.mark.parametrize(("labels", "threshold", "branch"), [("aabbb", 1.5, 1), ("abbaa", 0.5, 0), ("aaabb", None, 1)])
+def test_missing_takes_the_side_of_a_threshold_where_it_gains_most(labels, threshold, branch):
+    table = Table.from_array(np.array([[0.0], [1], [2], [MISSING], [MISSING]]))
+    table = Table(table.columns, np.where(np.arange(5)[:, None] == 1, 1.0, table.values))
+    nodes = DecisionTreeClassifier(missing="as-value").fit(table, classes(*labels)).tree_
+    assert nodes.n_leaves == 2
+    assert nodes.missing_branch[0] == branch
+    assert np.isnan(nodes.threshold[0]) if threshold is None else nodes.threshold[0] == threshold
+
+
+def test_gaps_that_training_did_not_meet_go_down_every_branch():
+    model = DecisionTreeClassifier(missing="as-value").fit([[0.0], [1.0], [1.0]], classes(*"abb"))
+    assert model.predict_proba([[np.nan]])[0] == pytest.approx([1 / 3, 2 / 3])
+
+
+def test_rules_without_sense_are_refused():
+    from learners.errors import ParameterError
+
+    with pytest.raises(ParameterError, match=r"missing_prediction = 'fractional' has no effect with missing = 'as-v"):
+        DecisionTreeClassifier(missing="as-value", missing_prediction="fractional").fit([[0.0], [1.0]], ["a", "b"])
