@@ -93,6 +93,20 @@ class Boxes:
                 found[feature] = (float(own.min()), float(own.max()))
         return found
 
+    @cached_property
+    def only_missing(self) -> BoolArray:
+        """The nodes to which a test leads missing values and no other, shape (N,)."""
+        nodes = self.nodes
+        low, _ = nodes.child_bounds(self._numeric)
+        levels = np.flatnonzero(nodes.test == LEVELS)
+        owners = np.repeat(levels, nodes.level_count[levels])
+        listed = np.zeros(nodes.n_nodes, np.bool_)
+        listed[nodes.first_child[owners] + nodes.level_branch[_places_of(nodes, levels)]] = True
+        bare = (nodes.test[self.parent] == LEVELS) & ~listed & (nodes.other_branch[self.parent] != self.branch)
+        alone: BoolArray = ((low == np.inf) | bare) & (nodes.missing_branch[self.parent] == self.branch)
+        alone[0] = False
+        return alone
+
     def merge_down(self, own: Array, merge: np.ufunc) -> Array:
         """Combine what each single test says with the state before it; ``own`` is changed and returned."""
         for ids in self._by_depth:

@@ -189,7 +189,8 @@ def _possible(boxes: Boxes, row: FloatArray, shares: FloatArray) -> IntArray:
 def _reached(boxes: Boxes, row: FloatArray, shares: FloatArray) -> tuple[IntArray, FloatArray]:
     """The leaves that the row reaches by the branches' shares of the training weight, and its shares."""
     unknown = np.append(np.isnan(row), False)[boxes.tested]
-    divided = np.where(unknown, boxes.nodes.fraction, shares)  # also where the tree has one branch for missing values
+    # also where the tree has one branch for missing values; what it holds for them alone, no value reaches
+    divided = np.where(unknown, np.where(boxes.only_missing, 0.0, boxes.nodes.fraction), shares)
     weights = boxes.multiply_paths(divided)[boxes.leaves]
     kept = weights > 0
     return boxes.leaves[kept], weights[kept] / weights.sum()

@@ -39,6 +39,7 @@ def nodes_of_peer(tree, *, classification=True):
         value=values,
         impurity=tree.impurity[order],
         gain=np.zeros(n_nodes),
+        upper=np.full(n_nodes, np.nan),
     )
     return nodes, order
 
@@ -95,4 +96,5 @@ def chain(n_leaves, class_weights):
         value=value,
         impurity=1 - (shares**2).sum(axis=1),
         gain=np.zeros(n_nodes),
+        upper=np.full(n_nodes, np.nan),
     )

@@ -30,8 +30,9 @@ def branch_of(test, cell, numeric):
     if np.isnan(cell):
         return test["missing_branch"]
     if test["test"] == THRESHOLD:
-        return -1 if cell < 0 and not numeric else int(cell > test["threshold"])
-    return test["levels"].get(int(cell), test["other"])
+        return test["missing_branch"] if cell < 0 and not numeric else int(cell > test["threshold"])
+    branch = test["levels"].get(int(cell), test["other"])
+    return branch if branch >= 0 else test["missing_branch"]  # a level without a branch is as good as missing
 
 
 def random_tree(rng, table, codes, weights, n_classes, depth=6, follow_missing=False):

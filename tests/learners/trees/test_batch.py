@@ -108,7 +108,7 @@ def test_codes_that_no_test_lists_take_the_branch_of_others_or_every_one():
     links[0] = (LEVELS, 0, 1, 3, -1, 2, 0, 2)  # levels 5 and 900; others to the third child
     tree = PackedTree(
         links=links,
-        splits=np.column_stack((np.full(4, np.nan), [1.0, 0.25, 0.5, 0.25])),
+        splits=np.column_stack((np.full(4, np.nan), [1.0, 0.25, 0.5, 0.25], np.full(4, np.nan))),
         levels=np.array([[5, 0], [900, 1]], np.int32),
         answers=np.array([[0.0], [1.0], [2.0], [4.0]]),
     )
@@ -121,7 +121,7 @@ def test_codes_that_no_test_lists_take_the_branch_of_others_or_every_one():
 
 @pytest.mark.parametrize("n_rows", [0, 1, 3])
 def test_a_tree_of_one_leaf_answers_every_row_alike(n_rows):
-    tree = PackedTree(np.zeros((1, 8), np.int32), np.ones((1, 2)), np.empty((0, 2), np.int32), np.array([[0.25, 0.75]]))
+    tree = PackedTree(np.zeros((1, 8), np.int32), np.ones((1, 3)), np.empty((0, 2), np.int32), np.array([[0.25, 0.75]]))
     cells = np.full((2, n_rows), np.nan)
     assert tree.predict(cells).tolist() == [[0.25, 0.75]] * n_rows
     assert tree.leaves(cells).tolist() == [0] * n_rows
