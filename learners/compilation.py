@@ -16,10 +16,15 @@ from learners.table import MISSING, Column, Kind, Series, Table
 _ROWS = 24
 
 
+def compile_default(learner: type[Learner]) -> None:
+    """Fit, predict and explain with a learner as it is by default."""
+    _exercise(learner, {})
+
+
 def compile_defaults() -> None:
-    """Fit, predict and explain with each learner as it is by default."""
+    """The same with each learner of the catalogue."""
     for learner in LEARNERS:
-        _exercise(learner, {})
+        compile_default(learner)
 
 
 def compile_all() -> None:

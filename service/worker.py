@@ -125,9 +125,9 @@ def _make_engine(settings: Settings) -> Engine:
         "cache_bytes": settings.cache_bytes,
     }
     ahead = Ahead(training.compile_ahead, settings.scratch)
-    work = Work(training.plan, training.finish, extra | {"compiled": str(ahead.flag)})
+    work = Work(training.plan, training.finish, extra | {"compiled": str(ahead.done)})
     options = engine_options(settings)
-    warm = partial(training.warm, ahead.flag)
+    warm = partial(training.warm, ahead.done)
     return Engine(store, work, training.run_part, options, warm=warm, ahead=ahead, tidy=lambda: _collect(blobs))
 
 

@@ -1,7 +1,7 @@
 """Preparing in a process beside the pool what takes long once on a machine, so that no part waits for it.
 
-Parts are told of a file that is there as soon as the preparation is done; until then they do without
-it. Where it was done by an earlier worker of the machine, it takes a few seconds.
+Parts are told of a folder in which the preparation leaves word of what is done; until then they do
+without it or wait. Where it was done by an earlier worker of the machine, it takes a few seconds.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +28,17 @@ class Ahead:
     """Runs one function in a process of its own, once.
 
     Args:
-        prepare: what is to be done, a function at the top of a module; it may take minutes.
-        scratch: where the file lies that tells that it is done.
+        prepare: what is to be done, a function at the top of a module that is given a folder in which to
+            leave word; it may take minutes.
+        scratch: where that folder is made.
     """
 
-    def __init__(self, prepare: Callable[[], None], scratch: Path) -> None:
-        self._prepare = prepare
+    def __init__(self, prepare: Callable[[Path], None], scratch: Path) -> None:
         self._folder = TemporaryFolder(scratch, "ahead")
-        #: Is there when the preparation is done.
-        self.flag = self._folder.path / "done"
+        #: Where the preparation leaves word; gone with the worker.
+        self.done = self._folder.path / "done"
+        self.done.mkdir()
+        self._prepare = partial(prepare, self.done)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ahead", daemon=True)
 
@@ -57,9 +60,7 @@ class Ahead:
         while not done and not self._closing.is_set() and time.monotonic() < give_up_at:
             done = pool.wait_until_warm(_TICK_SECONDS)
         pool.close()
-        if done:
-            self.flag.touch()
-        elif not self._closing.is_set():
+        if not done and not self._closing.is_set():
             log.warning("preparing took longer than %g s and was given up", _PATIENCE_SECONDS)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import lru_cache
@@ -20,7 +21,7 @@ from sqlalchemy.orm import Session
 from learners import catalog
 from learners._accel import uncompiled
 from learners.base import Learner, Progress
-from learners.compilation import compile_defaults
+from learners.compilation import compile_default
 from learners.errors import LearnerError
 from learners.evaluation import FoldResult, combine, evaluate_fold
 from learners.evaluation.crossval import plan_folds, plan_hold_out
@@ -37,6 +38,8 @@ HOLD_OUT = "hold-out"
 _FOLD = "fold-"
 #: A tree of so many cells is grown in a few seconds by plain Python.
 _FEW_CELLS = 30_000
+#: After so long a large part compiles by itself; how often it looks before.
+_COMPILER_SECONDS, _LOOK_SECONDS = 300.0, 0.2
 #: Added to the priority number of the process that compiles.
 _NICENESS = 5
 
@@ -52,17 +55,24 @@ def plan(request: Mapping[str, Any]) -> list[str]:
     return [*parts, FIT] if request["kind"] == "train" else parts
 
 
-def compile_ahead() -> None:
-    """Let numba compile the kernels of every learner's defaults into its cache, or load them from there."""
+def compile_ahead(done: Path) -> None:
+    """Let numba compile the kernels of every learner's defaults into its cache, or load them from there.
+
+    Args:
+        done: a folder, in which a file with a learner's name tells that its kernels are there.
+    """
     with contextlib.suppress(OSError):
         os.nice(_NICENESS)
-    compile_defaults()
+    for learner in catalog.LEARNERS:
+        compile_default(learner)
+        (done / learner.name).touch()
 
 
 def warm(compiled: Path) -> None:
-    """Load the compiled kernels, if they are there; called once in each new process."""
-    if compiled.exists():
-        compile_defaults()
+    """Load the kernels that are compiled already; called once in each new process."""
+    for learner in catalog.LEARNERS:
+        if (compiled / learner.name).exists():
+            compile_default(learner)
 
 
 def run_part(arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
@@ -70,7 +80,7 @@ def run_part(arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
     Args:
         arguments: ``store`` (URL), ``cache`` (folder), ``cache_bytes``, ``request`` and ``part``; perhaps
-            ``compiled``, a file that is there when the kernels are.
+            ``compiled``, the folder of :func:`compile_ahead`.
         progress: told how far the part is.
 
     Returns:
@@ -81,21 +91,28 @@ def run_part(arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:
     with store.read() as session:
         dataset = session.get_one(Dataset, request["dataset"])
     data = prepare(blobs.path(dataset.table_sha256), request)
-    with _kernels(arguments.get("compiled"), data.table):
+    with _kernels(arguments.get("compiled"), request["learner"], data.table, progress):
         if part == FIT:
             return _fit(request, data, dataset, blobs, progress)
         return _evaluate(request, part, data, progress)
 
 
-def _kernels(compiled: str | None, table: Table) -> AbstractContextManager[None]:
+def _kernels(compiled: str | None, learner: str, table: Table, progress: Progress) -> AbstractContextManager[None]:
     """How kernels are run: those of a small part as plain Python, as long as they are being compiled.
 
     The first training on a machine so takes some seconds instead of the compiler's time; the model is
-    the same to the bit.
+    the same to the bit. A large part waits for the compiler rather than do its work a second time.
     """
-    if compiled is None or Path(compiled).exists() or table.n_rows * table.n_columns > _FEW_CELLS:
+    if compiled is None:
         return contextlib.nullcontext()
-    return uncompiled()
+    flag = Path(compiled) / learner
+    if not flag.exists() and table.n_rows * table.n_columns <= _FEW_CELLS:
+        return uncompiled()
+    give_up_at = time.monotonic() + _COMPILER_SECONDS
+    while not flag.exists() and flag.parent.exists() and time.monotonic() < give_up_at:
+        progress(0.0, "waiting for the compiler, once on a machine")
+        time.sleep(_LOOK_SECONDS)
+    return contextlib.nullcontext()
 
 
 @lru_cache(maxsize=1)

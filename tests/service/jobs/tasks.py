@@ -24,12 +24,14 @@ def perform_part(arguments, progress):
     return perform(request["parts"][part], progress)
 
 
-def soon_ready():
+def soon_ready(done):
     """A preparation that is soon done."""
+    (done / "first").touch()
     time.sleep(0.2)
+    (done / "second").touch()
 
 
-def never_ready():
+def never_ready(done):
     """A preparation that has no end."""
     while True:
         time.sleep(1.0)

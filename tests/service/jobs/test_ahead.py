@@ -1,4 +1,4 @@
-"""What is prepared beside the pool: told by a file, once, in a process of its own."""
+"""What is prepared beside the pool: told by files, once, in a process of its own."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ def wait_for(path: Path, seconds: float = 60.0) -> bool:
     return path.exists()
 
 
-def test_the_file_is_there_when_it_is_done_and_gone_with_its_owner(tmp_path: Path) -> None:
+def test_word_is_there_when_it_is_done_and_gone_with_its_owner(tmp_path: Path) -> None:
     ahead = Ahead(soon_ready, tmp_path)
-    assert not ahead.flag.exists()
+    assert not list(ahead.done.iterdir())
     ahead.start()
-    assert wait_for(ahead.flag)
+    assert wait_for(ahead.done / "second")
+    assert (ahead.done / "first").exists()
     ahead.close()
     assert not list(tmp_path.iterdir())
 
@@ -34,4 +35,4 @@ def test_it_can_be_ended_before(tmp_path: Path, begun: bool) -> None:
         ahead.start()
         time.sleep(1.0)
     ahead.close()
-    assert not ahead.flag.exists()
+    assert not ahead.done.exists()

@@ -265,6 +265,24 @@ def test_small_parts_do_not_wait_for_the_compiler_and_find_the_same(bench, learn
         assert result == json.loads(json.dumps(bench.run(request, part)))
 
 
+def test_large_parts_wait_for_the_compiler(bench, monkeypatch):
+    monkeypatch.setattr(training, "_FEW_CELLS", 10)
+    request = bench.request(bench.small())
+    done = bench.folder / "done"
+    done.mkdir()
+    told = []
+
+    def progress(share, message):
+        told.append(message)
+        if len(told) == 3:
+            (done / "decision-tree-classifier").touch()
+
+    result = training.run_part(bench.arguments(request, "fit") | {"compiled": str(done)}, progress)
+    assert told[:3] == ["waiting for the compiler, once on a machine"] * 3
+    assert told[3:4] != told[:1]
+    assert result == bench.run(request, "fit")
+
+
 def test_whole_jobs_with_a_worker_that_is_killed(bench, start_worker):
     """Train, cross-validate and register; once undisturbed, once with the worker killed in between: same bits."""
     dataset = bench.put(table_path("credit-g.csv"))
