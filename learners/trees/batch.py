@@ -1,15 +1,14 @@
 """Many rows through a tree at once: every step moves each of them one level down, by array operations.
 
 For a batch this is as fast as a compiled loop, and it needs no compiler in the process that answers. What
-:func:`learners.trees.traverse.branch_of` says of one value is said here of arrays; tests hold the two together.
+:func:`learners.trees.branching.branch_of` says of one value is said here of arrays; tests hold the two together.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD
-from learners.trees.traverse import (
+from learners.trees.branching import (
     BRANCH,
     CODE,
     FEATURE,
@@ -26,6 +25,7 @@ from learners.trees.traverse import (
     UNSEEN_LEVEL,
     UPPER,
 )
+from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD
 from learners.types import FloatArray, Int32Array, IntArray
 
 #: Rows that walk together: few enough for their numbers to stay in the cache.
@@ -127,7 +127,7 @@ class BatchWalk:
         nodes[places] = self._first.take(before[places]) + branches[decided]
 
     def _branches(self, nodes: IntArray, values: FloatArray) -> IntArray:
-        """:func:`learners.trees.traverse.branch_of` of arrays."""
+        """:func:`learners.trees.branching.branch_of` of arrays."""
         test, missing, other = (self._links[:, member].take(nodes) for member in (TEST, MISSING_BRANCH, OTHER_BRANCH))
         is_missing = np.isnan(values)
         codes = np.where(is_missing, UNSEEN_LEVEL, values)

@@ -1,7 +1,7 @@
 """From the root to a leaf: the one traversal that predicts, explains, and assigns rows.
 
 A :class:`PackedTree` lays a tree out for walking: what a step reads of a node lies in one row of 8
-integers. :func:`branch_of` decides where a row goes; :mod:`learners.trees.batch` says the same of
+integers. :mod:`learners.trees.branching` decides where a row goes; :mod:`learners.trees.batch` says the same of
 arrays, for batches and for rows that are divided. A row with nothing missing walks a single path.
 A row whose tested value is missing (or unseen, with no branch for other levels) goes down every
 branch with its share, and its answer is the weighted mean over the leaves that it reaches, added up
@@ -10,30 +10,28 @@ from the heaviest to the lightest, then by leaf id.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from learners._accel import lean_inner_kernel, lean_kernel
 from learners.table import Column, Kind
-from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD, Nodes
+from learners.trees.batch import BatchWalk
+from learners.trees.branching import (
+    CODE_THRESHOLD,
+    FEATURE,
+    FIRST_CHILD,
+    LEVEL_COUNT,
+    LEVEL_START,
+    MISSING_BRANCH,
+    N_CHILDREN,
+    OTHER_BRANCH,
+    TEST,
+    plain_answer,
+)
+from learners.trees.nodes import THRESHOLD, Nodes
 from learners.types import FloatArray, Int32Array, IntArray
-
-if TYPE_CHECKING:
-    from learners.trees.batch import BatchWalk
-
-#: A threshold on codes, where a code below 0 is an unseen level and no number.
-CODE_THRESHOLD = 4
-#: What :func:`branch_of` says where the value decides nothing.
-MISSING_VALUE, UNSEEN_LEVEL = -1, -2
-
-TEST, FEATURE, FIRST_CHILD, N_CHILDREN, MISSING_BRANCH, OTHER_BRANCH, LEVEL_START, LEVEL_COUNT = range(8)
-SPLIT, SHARE, UPPER = range(3)
-CODE, BRANCH = 0, 1
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class PackedTree:
     """A tree of N nodes laid out for walking; every array is C-ordered.
 
     Attributes:
-        links: int32 (N, 8), see the constants from ``TEST`` to ``LEVEL_COUNT``.
+        links: int32 (N, 8), see :mod:`learners.trees.branching`.
         splits: float64 (N, 3), the threshold; the node's share of its parent; and the upper end of the interval
             by which its parent leads to it.
         levels: int32 (L, 2), code and branch, sorted by code within a node.
@@ -92,8 +90,6 @@ class PackedTree:
 
     @cached_property
     def _walk(self) -> BatchWalk:
-        from learners.trees.batch import BatchWalk
-
         return BatchWalk(self.links, self.splits, self.levels)
 
     def placed(self, cells: FloatArray, rows: IntArray) -> tuple[Int32Array, IntArray, FloatArray]:
@@ -133,80 +129,3 @@ def pack(nodes: Nodes, columns: Sequence[Column], *, regression: bool) -> Packed
         levels=np.column_stack((nodes.level_codes, nodes.level_branch)).astype(np.int32),
         answers=answers,
     )
-
-
-@lean_inner_kernel
-def branch_of(links: Int32Array, splits: FloatArray, levels: Int32Array, node: int, value: float) -> int:
-    """The branch of an inner node that a value takes, or ``MISSING_VALUE`` or ``UNSEEN_LEVEL``."""
-    nothing = MISSING_VALUE
-    if not math.isnan(value):
-        branch = branch_of_known(links, splits, levels, node, value)
-        if branch >= 0:
-            return branch
-        nothing = UNSEEN_LEVEL
-    missing = int(links[node, MISSING_BRANCH])
-    return missing if missing >= 0 else nothing
-
-
-@lean_inner_kernel
-def branch_of_known(links: Int32Array, splits: FloatArray, levels: Int32Array, node: int, value: float) -> int:
-    """The branch that a value takes which is not missing, or ``UNSEEN_LEVEL``."""
-    test = links[node, TEST]
-    if test == INTERVALS:
-        return interval_of(links, splits, node, value)
-    if test != LEVELS:
-        if test == CODE_THRESHOLD and value < 0.0:
-            return UNSEEN_LEVEL
-        return 0 if value <= splits[node, SPLIT] else 1
-    low = links[node, LEVEL_START]
-    high = low + links[node, LEVEL_COUNT]
-    end = high
-    while low < high:
-        middle = (low + high) // 2
-        if levels[middle, CODE] < value:
-            low = middle + 1
-        else:
-            high = middle
-    if low < end and levels[low, CODE] == value:
-        return int(levels[low, BRANCH])
-    other = int(links[node, OTHER_BRANCH])
-    return other if other >= 0 else UNSEEN_LEVEL
-
-
-@lean_inner_kernel
-def interval_of(links: Int32Array, splits: FloatArray, node: int, value: float) -> int:
-    """The first branch whose interval does not end before a value."""
-    first = int(links[node, FIRST_CHILD])
-    low = 0
-    high = int(links[node, N_CHILDREN]) - 1
-    while low < high:
-        middle = (low + high) // 2
-        if value <= splits[first + middle, UPPER]:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@lean_inner_kernel
-def descend(links: Int32Array, splits: FloatArray, levels: Int32Array, row: FloatArray, node: int) -> int:
-    """Walk from a node while the values decide; returns the leaf or the first node they do not decide."""
-    while links[node, TEST] != LEAF:
-        branch = branch_of(links, splits, levels, node, row[links[node, FEATURE]])
-        if branch < 0:
-            return node
-        node = links[node, FIRST_CHILD] + branch
-    return node
-
-
-@lean_kernel
-def plain_answer(
-    links: Int32Array, splits: FloatArray, levels: Int32Array, answers: FloatArray, row: FloatArray, out: FloatArray
-) -> bool:
-    """Write the answer for a row whose values lead to one leaf; false, and nothing written, for any other."""
-    node = descend(links, splits, levels, row, 0)
-    if links[node, TEST] != LEAF:
-        return False
-    for k in range(out.shape[0]):
-        out[k] = answers[node, k]
-    return True

@@ -14,9 +14,10 @@ from typing import Any
 from learners._accel import interpreted, uncompiled
 from learners.explanation import Explanation
 from learners.table import EXACT_INTEGER, Column
+from learners.trees.branching import branch_of
 from learners.trees.nodes import INTERVALS, LEAF, Nodes
 from learners.trees.paths import path_to
-from learners.trees.traverse import PackedTree, branch_of
+from learners.trees.traverse import PackedTree
 from service.operations.json_text import encode_json
 
 #: Trees beyond this are not copied into lists; their rows go the general way.
@@ -30,7 +31,7 @@ _MARK_BYTES = encode_json(_MARK)
 class Descent:
     """Finds the leaf of one row. Lists, because for a handful of tests they are faster than any call.
 
-    Where a code goes is asked of the traversal itself, :func:`learners.trees.traverse.branch_of`, once;
+    Where a code goes is asked of the traversal itself, :func:`learners.trees.branching.branch_of`, once;
     of numeric tests only the comparison stands here again. One that asks whether a value is known has
     no threshold, and so sends every number to its first branch.
 

@@ -20,9 +20,10 @@ import numpy as np
 
 from learners._accel import inner_kernel, kernel
 from learners.decisions import tie_width
+from learners.trees.branching import FEATURE, FIRST_CHILD, N_CHILDREN, SHARE, TEST, branch_of
 from learners.trees.nodes import LEAF, Nodes
 from learners.trees.pruning.cost_complexity import cost_complexity_path, node_alphas
-from learners.trees.traverse import FEATURE, FIRST_CHILD, N_CHILDREN, SHARE, TEST, PackedTree, branch_of
+from learners.trees.traverse import PackedTree
 from learners.types import Array, FloatArray, Int32Array, IntArray
 
 GIVEN, LEAST_ERROR, ONE_STANDARD_ERROR = "given", "cv-min", "cv-1se"

@@ -19,6 +19,19 @@ import numpy as np
 
 from learners._accel import inner_kernel, kernel
 from learners.table import Column
+from learners.trees.branching import (
+    CODE_THRESHOLD,
+    FEATURE,
+    FIRST_CHILD,
+    LEVEL_COUNT,
+    LEVEL_START,
+    MISSING_BRANCH,
+    N_CHILDREN,
+    OTHER_BRANCH,
+    SHARE,
+    SPLIT,
+    TEST,
+)
 from learners.trees.criteria import impurity_sum
 from learners.trees.nodes import LEAF, THRESHOLD, Nodes
 from learners.trees.pruning.compaction import cut
@@ -37,20 +50,7 @@ from learners.trees.pruning.raising_rows import (
     make_leaf,
 )
 from learners.trees.setup import has_gaps
-from learners.trees.traverse import (
-    CODE_THRESHOLD,
-    FEATURE,
-    FIRST_CHILD,
-    LEVEL_COUNT,
-    LEVEL_START,
-    MISSING_BRANCH,
-    N_CHILDREN,
-    OTHER_BRANCH,
-    SHARE,
-    SPLIT,
-    TEST,
-    pack,
-)
+from learners.trees.traverse import pack
 from learners.types import BoolArray, FloatArray, Int32Array, IntArray
 
 

@@ -10,14 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from learners._accel import inner_kernel
+from learners.trees.branching import FEATURE, FIRST_CHILD, N_CHILDREN, SHARE, SPLIT, TEST, branch_of
 from learners.trees.nodes import LEAF
 from learners.trees.pruning.error_based import estimated_errors
-from learners.trees.traverse import FEATURE, FIRST_CHILD, N_CHILDREN, SHARE, SPLIT, TEST, branch_of
 from learners.types import BoolArray, FloatArray, Int32Array, IntArray
 
 
 class Tree(NamedTuple):
-    """The tree that changes, laid out for :func:`~learners.trees.traverse.branch_of`, and its statistics."""
+    """The tree that changes, laid out for :func:`~learners.trees.branching.branch_of`, and its statistics."""
 
     links: Int32Array
     splits: FloatArray

@@ -8,19 +8,10 @@ from hypothesis import strategies as st
 from learners._accel import interpreted, uncompiled
 from learners.table import Column, Kind, Table
 from learners.trees import batch
+from learners.trees.branching import FEATURE, FIRST_CHILD, N_CHILDREN, OTHER_BRANCH, SHARE, TEST, branch_of
 from learners.trees.nodes import LEAF, LEVELS
 from learners.trees.setup import by_column
-from learners.trees.traverse import (
-    FEATURE,
-    FIRST_CHILD,
-    N_CHILDREN,
-    OTHER_BRANCH,
-    SHARE,
-    TEST,
-    PackedTree,
-    branch_of,
-    pack,
-)
+from learners.trees.traverse import PackedTree, pack
 from tests.learners.trees.random_trees import COLUMNS, random_rows, random_tree
 
 SEEDS = st.integers(0, 2**32 - 1)
