@@ -13,6 +13,7 @@ import pytest
 
 from service.settings import Settings
 from service.store.session import Store
+from tests.service.jobs.conftest import wait_for
 from tests.service.running import Api, problem, running
 from tests.shared import trap_path
 
@@ -185,10 +186,13 @@ def test_quiet_mode_repeats_no_value(tmp_path: Path, migrated_sqlite: Path) -> N
 def test_requests_are_logged_as_json(shared_api: Api, caplog: pytest.LogCaptureFixture) -> None:
     from service.logs import JsonFormatter
 
+    def seen() -> dict[str, Any] | None:
+        lines = [json.loads(JsonFormatter().format(one)) for one in caplog.records if one.getMessage() == "request"]
+        return next((line for line in lines if line["request_id"] == "seen-in-the-log"), None)
+
     with caplog.at_level(logging.INFO, logger="rulewood"):
         shared_api.get("/api/v1/models", headers={"X-Request-ID": "seen-in-the-log"})
-    lines = [json.loads(JsonFormatter().format(record)) for record in caplog.records if record.message == "request"]
-    line = next(line for line in lines if line["request_id"] == "seen-in-the-log")
+        line = wait_for(seen)  # a request's line is written when its answer has been sent
     assert (line["method"], line["path"], line["status"], line["level"]) == ("GET", "/api/v1/models", 200, "info")
     assert line["milliseconds"] > 0
 

@@ -8,21 +8,15 @@ from pathlib import Path
 import pytest
 
 from service.jobs.ahead import Ahead
+from tests.service.jobs.conftest import wait_for
 from tests.service.jobs.tasks import never_ready, soon_ready
-
-
-def wait_for(path: Path, seconds: float = 60.0) -> bool:
-    give_up_at = time.monotonic() + seconds
-    while not path.exists() and time.monotonic() < give_up_at:
-        time.sleep(0.05)
-    return path.exists()
 
 
 def test_word_is_there_when_it_is_done_and_gone_with_its_owner(tmp_path: Path) -> None:
     ahead = Ahead(soon_ready, tmp_path)
     assert not list(ahead.done.iterdir())
     ahead.start()
-    assert wait_for(ahead.done / "second")
+    wait_for((ahead.done / "second").exists)
     assert (ahead.done / "first").exists()
     ahead.close()
     assert not list(tmp_path.iterdir())
