@@ -342,4 +342,6 @@ def test_two_uploads_at_once_do_not_mix(shared_api: Api) -> None:
 
 
 def test_no_file_is_left_behind(shared_api: Api) -> None:
+    assert shared_api.upload("a,b\n1,2\n", name="kept").status_code == 201
+    problem(shared_api.upload("a,a\n1,2\n3\n", name="refused"), 422)
     assert list((shared_api.settings.data / "scratch").iterdir()) == []
