@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from learners.decisions import decide
-from learners.errors import NotFittedError, SchemaError, quoted
+from learners.errors import ModelFormatError, NotFittedError, SchemaError, quoted
 from learners.explanation import Explanation
 from learners.matching import conform, conform_frame, is_frame
 from learners.params import Parameterised
@@ -109,6 +109,7 @@ class Learner(Parameterised, ABC):
 
     columns_: tuple[Column, ...]
     n_features_in_: int
+    target_: Column
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
@@ -140,6 +141,34 @@ class Learner(Parameterised, ABC):
     @abstractmethod
     def from_state(cls, state: ModelState) -> Self:
         """The inverse of :meth:`get_state`; arrays are used as they are, not copied."""
+
+    def _header(self) -> dict[str, Any]:
+        """What every fitted model's header says; :meth:`_of_header` reads it."""
+        self.check_fitted()
+        return {
+            "learner": self.name,
+            "parameters": {name: self._plain(name, value) for name, value in self.get_params().items()},
+            "columns": [column.to_json() for column in self.columns_],
+            "named": hasattr(self, "feature_names_in_"),
+            "target": self.target_.to_json(),
+        }
+
+    def _plain(self, name: str, value: Any) -> Any:
+        """A parameter's value as JSON has it."""
+        return value.item() if isinstance(value, np.generic) else value
+
+    @classmethod
+    def _of_header(cls, header: dict[str, Any]) -> Self:
+        """A learner that knows its columns and target again, but not yet what it has learned."""
+        if header.get("learner") != cls.name:
+            raise ModelFormatError(f"the model is a {header.get('learner')!r}, not a {cls.name!r}")
+        made: Self = cls.from_params(header["parameters"])
+        made.columns_ = tuple(Column.from_json(record) for record in header["columns"])
+        made.n_features_in_ = len(made.columns_)
+        if header["named"]:
+            made.feature_names_in_ = np.array([column.name for column in made.columns_], dtype=object)
+        made.target_ = Column.from_json(header["target"])
+        return made
 
     @property
     def is_fitted(self) -> bool:
@@ -226,8 +255,12 @@ class Classifier(Learner):
 
     _estimator_type = "classifier"
     classes_: Array
-    target_: Column
     utility_: FloatArray | None = None
+
+    def _plain(self, name: str, value: Any) -> Any:
+        if value is not None and name == "class_weight":
+            return {self.target_.level_text(label): float(factor) for label, factor in value.items()}
+        return super()._plain(name, value)
 
     @abstractmethod
     def predict_proba(self, X: Any) -> FloatArray:

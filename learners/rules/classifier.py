@@ -8,7 +8,6 @@ import numpy as np
 
 from learners.base import Capabilities, ModelState, Progress, check_training, check_weights, no_progress
 from learners.class_weights import class_factors, weigh
-from learners.errors import ModelFormatError
 from learners.evaluation.folds import hold_out
 from learners.params import choice, integer, learner, mapping, real
 from learners.rules.fitted import FittedRules
@@ -162,34 +161,10 @@ class RuleSetClassifier(FittedRules):
         return tree.tree_
 
     def get_state(self) -> ModelState:
-        self.check_fitted()
-        header = {
-            "learner": self.name,
-            "parameters": {name: _plain(value) for name, value in self.get_params().items()},
-            "columns": [column.to_json() for column in self.columns_],
-            "named": hasattr(self, "feature_names_in_"),
-            "target": self.target_.to_json(),
-        }
-        return ModelState(header, self.ordered_rules_.to_arrays())
+        return ModelState(self._header(), self.ordered_rules_.to_arrays())
 
     @classmethod
     def from_state(cls, state: ModelState) -> Self:
-        header = state.header
-        if header.get("learner") != cls.name:
-            raise ModelFormatError(f"the model is a {header.get('learner')!r}, not a {cls.name!r}")
-        made: Self = cls.from_params(header["parameters"])
-        made.columns_ = tuple(Column.from_json(record) for record in header["columns"])
-        made.n_features_in_ = len(made.columns_)
-        if header["named"]:
-            made.feature_names_in_ = np.array([column.name for column in made.columns_], dtype=object)
-        made._set_rules(OrderedRules.from_arrays(state.arrays), Column.from_json(header["target"]))
+        made = cls._of_header(state.header)
+        made._set_rules(OrderedRules.from_arrays(state.arrays), made.target_)
         return made
-
-
-def _plain(value: Any) -> Any:
-    """A parameter's value as JSON has it."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, dict):
-        return {str(name): float(weight) for name, weight in value.items()}
-    return value

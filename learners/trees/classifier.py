@@ -216,8 +216,6 @@ class DecisionTreeClassifier(PrunedTreeEstimator, Classifier):
     def _plain(self, name: str, value: Any) -> Any:
         if value is not None and name == "utility":
             return plain_utility(value, self.target_)
-        if value is not None and name == "class_weight":
-            return {self.target_.level_text(label): float(factor) for label, factor in value.items()}
         return super()._plain(name, value)
 
     @classmethod

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 
 from learners.base import Learner, ModelState
-from learners.errors import ModelFormatError
 from learners.explanation import Explanation
 from learners.params import choice, integer, learner, mapping, real
 from learners.table import Column, Table
@@ -177,32 +176,15 @@ class TreeEstimator(FittedTree):
         return int(self.tree_.depth.max())
 
     def get_state(self) -> ModelState:
-        self.check_fitted()
-        header = {
-            "learner": self.name,
-            "parameters": {name: self._plain(name, value) for name, value in self.get_params().items()},
-            "columns": [column.to_json() for column in self.columns_],
-            "named": hasattr(self, "feature_names_in_"),
-            "target": self.target_.to_json(),
-        }
-        return ModelState(header, self.tree_.to_arrays())
+        return ModelState(self._header(), self.tree_.to_arrays())
 
     def _plain(self, name: str, value: Any) -> Any:
-        """A parameter's value as JSON has it."""
         if value is not None and name == "costs":
             return {str(column): float(cost) for column, cost in value.items()}
-        return value.item() if isinstance(value, np.generic) else value
+        return super()._plain(name, value)
 
     @classmethod
     def from_state(cls, state: ModelState) -> Self:
-        header = state.header
-        if header.get("learner") != cls.name:
-            raise ModelFormatError(f"the model is a {header.get('learner')!r}, not a {cls.name!r}")
-        made: Self = cls.from_params(header["parameters"])
-        made.columns_ = tuple(Column.from_json(record) for record in header["columns"])
-        made.n_features_in_ = len(made.columns_)
-        if header["named"]:
-            made.feature_names_in_ = np.array([column.name for column in made.columns_], dtype=object)
-        made.target_ = Column.from_json(header["target"])
+        made = cls._of_header(state.header)
         made._set_tree(Nodes.from_arrays(state.arrays))
         return made

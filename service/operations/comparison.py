@@ -194,7 +194,7 @@ def _answers(learner: Learner, rows: Table) -> Array:
 
 def _truth(rows: Table, learner: Learner) -> Series | None:
     """The target of the rows, if they have it in a form that fits."""
-    target = learner.target_  # type: ignore[attr-defined]
+    target = learner.target_
     if target.name not in rows.names:
         return None
     series = rows.column(target.name)

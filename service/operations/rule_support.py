@@ -162,7 +162,7 @@ def _read(shelf: Shelf, model: ServedModel, dataset_id: str | None) -> _Rows:
             [Fault("too many cells", parameter="dataset", allowed=MAX_CELLS)],
         )
     table = open_table(shelf.blobs.path(sha256))
-    target: Column = model.learner.target_  # type: ignore[attr-defined]
+    target: Column = model.learner.target_
     truth = _truth(table, target)
     learned_from = wanted == lineage["dataset"]
     weights = _weights(table, lineage)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from learners.base import Learner
+from learners.catalog import dump_model, load_model
 from learners.class_weights import class_factors, weigh
 from learners.columns import Column, Kind
 from learners.errors import ParameterError
+from learners.rules.classifier import RuleSetClassifier
+from learners.table import Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 
 LETTERS = Column("y", Kind.NOMINAL, ("a", "b", "c"))
@@ -59,3 +63,14 @@ def test_a_factor_does_what_the_same_row_weights_do() -> None:
     by_row = DecisionTreeClassifier().fit(X, Y, [4.0, 1.0, 4.0])
     assert by_class.predict_proba([[np.nan]]).tolist() == by_row.predict_proba([[np.nan]]).tolist()
     assert weigh(np.array([1.0, 2.0]), np.array([3.0, 0.0])).tolist() == [3.0, 0.0]
+
+
+@pytest.mark.parametrize("learner", [DecisionTreeClassifier, RuleSetClassifier])
+def test_factors_of_boolean_classes_mean_the_same_after_loading(learner: type[Learner]) -> None:
+    target = Series(Column("y", Kind.BOOLEAN, ("no", "yes")), np.array([0.0, 1.0, 0.0, 1.0]))
+    table = Table.from_array(np.array([[1.0], [2.0], [3.0], [4.0]]))
+    fitted = learner.from_params({}).set_params(class_weight={True: 3.0}).fit(table, target)
+    loaded = load_model(fitted.get_state())
+    assert loaded.class_weight == {"yes": 3.0}
+    again = loaded.fit(table, target)
+    assert dump_model(again) == dump_model(load_model(fitted.get_state()))
