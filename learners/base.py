@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -278,6 +279,13 @@ class Classifier(Learner):
     def decide(self, probabilities: FloatArray) -> IntArray:
         """Code of the class decided for in each row of class probabilities (n, K), as ``predict`` does; shape (n,)."""
         return decide(probabilities, self.utility_)
+
+    def deciding_by(self, utility: FloatArray) -> Self:
+        """A copy that decides by other utilities, shape (K, K); its probabilities and reasons are the same."""
+        self.check_fitted()
+        made = copy(self)
+        made.utility_ = utility
+        return made
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy."""

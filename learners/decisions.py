@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from learners.columns import Column
+from learners.columns import UNSEEN, Column
 from learners.errors import ParameterError, quoted
 from learners.types import FloatArray, IntArray
 
@@ -49,18 +49,27 @@ def utility_matrix(
     matrix = np.zeros((len(target.levels), len(target.levels)))
     for decided, row in utility.items():
         for true, number in row.items():
-            if not abs(number) <= _LARGEST:
-                raise ParameterError(
-                    f"{parameter} gives {quoted(number)}; numbers are at most {_LARGEST:g} in magnitude",
-                    field=parameter,
-                )
-            matrix[_code(decided, target, parameter), _code(true, target, parameter)] = number
+            check_utility(number, parameter)
+            matrix[class_code(decided, target, parameter), class_code(true, target, parameter)] = number
+    check_choice(matrix, parameter)
+    return matrix
+
+
+def check_choice(matrix: FloatArray, parameter: str = PARAMETER) -> None:
+    """Raise :class:`ParameterError` for utilities (K, K) by which every decision is worth the same."""
     if len(matrix) > 1 and (matrix == matrix[0]).all():
         raise ParameterError(
             f"{parameter} does not depend on the class that is decided, so there is nothing to decide by",
             field=parameter,
         )
-    return matrix
+
+
+def check_utility(number: float, parameter: str = PARAMETER) -> None:
+    """Raise :class:`ParameterError` for a utility with which sums might not be finite."""
+    if not abs(number) <= _LARGEST:
+        raise ParameterError(
+            f"{parameter} gives {quoted(number)}; numbers are at most {_LARGEST:g} in magnitude", field=parameter
+        )
 
 
 def decide(probabilities: FloatArray, utility: FloatArray | None = None) -> IntArray:
@@ -128,12 +137,18 @@ def plain_utility(utility: Mapping[Any, Mapping[Any, float]], target: Column) ->
     }
 
 
-def _code(label: Any, target: Column, parameter: str) -> int:
+def class_code(label: Any, target: Column, parameter: str = PARAMETER) -> int:
+    """The code of a class by its label.
+
+    Raises:
+        ParameterError: the target has no such class.
+    """
     text = target.level_text(label)
-    if text not in target.levels:
+    code = int(target.encode(text))
+    if code == UNSEEN:
         shown = ", ".join(quoted(level) for level in target.levels[:_SHOWN])
         more = f" and {len(target.levels) - _SHOWN} more" if len(target.levels) > _SHOWN else ""
         raise ParameterError(
             f"{parameter} names {quoted(label)}, which is no class; the classes are {shown}{more}", field=parameter
         )
-    return target.levels.index(text)
+    return code

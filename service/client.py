@@ -272,13 +272,44 @@ class Rulewood:
         """Delete a version, or a whole model."""
         self._send("DELETE", f"/models/{_path(ref)}")
 
-    def predict(self, ref: str, rows: Sequence[Row], **options: Any) -> Json:
-        """Answers for rows given by column name; ``options``: ``explain``, ``unseen``, ``missing``, ``strict``."""
-        return self._json("POST", f"/models/{_path(ref)}/predictions", json={"rows": list(rows), **options})
+    def predict(
+        self,
+        ref: str,
+        rows: Sequence[Row],
+        *,
+        explain: bool | None = None,
+        decision: Json | None = None,
+        missing: str | None = None,
+        unseen: str | None = None,
+        strict: bool | None = None,
+    ) -> Json:
+        """Answers for rows given by column name; absent options are as the API has them.
 
-    def explain(self, ref: str, rows: Sequence[Row], **options: Any) -> Json:
-        """The exact reason of each row's answer."""
-        return self._json("POST", f"/models/{_path(ref)}/explanations", json={"rows": list(rows), **options})
+        Args:
+            ref: the model.
+            rows: objects by column name; None is missing.
+            explain: add the reason to each answer.
+            decision: by what labels are decided: an object with ``utility``, ``costs`` or ``threshold``.
+            missing: ``as-model``, ``fractional``, ``most-likely`` or ``reject``.
+            unseen: ``reject``, ``missing`` or ``other``.
+            strict: extra and absent columns are errors.
+        """
+        options = {"explain": explain, "decision": decision, "missing": missing, "unseen": unseen, "strict": strict}
+        return self._json("POST", f"/models/{_path(ref)}/predictions", json={"rows": list(rows)} | _given(options))
+
+    def explain(
+        self,
+        ref: str,
+        rows: Sequence[Row],
+        *,
+        decision: Json | None = None,
+        missing: str | None = None,
+        unseen: str | None = None,
+        strict: bool | None = None,
+    ) -> Json:
+        """The exact reason of each row's answer; the options are those of :meth:`predict`."""
+        options = {"decision": decision, "missing": missing, "unseen": unseen, "strict": strict}
+        return self._json("POST", f"/models/{_path(ref)}/explanations", json={"rows": list(rows)} | _given(options))
 
     def counterfactuals(self, ref: str, rows: Sequence[Row], wanted: Any, **options: Any) -> Json:
         """The nearest changes of each row that lead to a wanted answer.

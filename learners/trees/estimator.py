@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from copy import copy
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from learners.base import Learner, ModelState
+from learners.errors import ParameterError
 from learners.explanation import Explanation
 from learners.params import choice, integer, learner, mapping, real
 from learners.table import Column, Table
@@ -125,6 +127,23 @@ class TreeEstimator(FittedTree):
         if self.missing_prediction == "fractional":
             return follow_all(nodes)
         return follow_heaviest(nodes) if self.missing_prediction == "most-likely" else nodes
+
+    def following(self, missing: Literal["fractional", "most-likely"]) -> Self:
+        """A copy whose answers follow every branch by its weight where a value is missing, or the likeliest one.
+
+        Raises:
+            ParameterError: the tree has learned that a missing value is a value of its own.
+        """
+        self.check_fitted()
+        if self.missing == "as-value":
+            raise ParameterError(
+                "the tree has learned from missing values as from any other, so they have branches of their own",
+                field="missing",
+            )
+        made = copy(self)
+        made.missing_prediction = missing
+        made._set_tree(made._followed(self.tree_))
+        return made
 
     def _remember(self, X: Any, table: Table, target: Column, nodes: Nodes) -> None:
         self._remember_columns(X, table)

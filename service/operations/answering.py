@@ -9,6 +9,7 @@ from typing import Literal
 from service import strict_json
 from service.errors import Fault, NotAcceptable, UnsupportedMediaType
 from service.operations.codec import LARGE, to_matrix
+from service.operations.policies import under_policies
 from service.operations.predict import Bounds, Describe, Form, answer_json, join_answer, plain_tail, read_body
 from service.operations.row_formats import PLAIN_BATCH, TextFormat, TextRows, in_batches, read_rows, write_lines
 from service.operations.rows import Encoded, Options
@@ -117,6 +118,7 @@ def answer(
         read, options = _read_json(model, body, call, bounds)
     else:
         read = _read_text(model, body, call.sent, options, bounds)
+    model = under_policies(model, options)
     media_type = MEDIA_TYPES[call.wanted]
     if call.wanted == "json":
         encoded = read if isinstance(read, Encoded) else read.encode(model, options)
@@ -139,7 +141,7 @@ def _is_short(read: Encoded | TextRows, call: Call) -> bool:
 def _read_text(
     model: ServedModel, body: bytes, sent: TextFormat, options: Options, bounds: Bounds
 ) -> Encoded | TextRows:
-    if sent == "csv" and options.missing == "fractional":
+    if sent == "csv" and options.missing != "reject":
         encoded = model.codec.read_csv(body, bounds.rows)
         if encoded is not None:
             return encoded
@@ -153,7 +155,7 @@ def _counted(batches: Iterator[Encoded], count: Callable[[int], None]) -> Iterat
 
 
 def _read_json(model: ServedModel, body: bytes, call: Call, bounds: Bounds) -> tuple[Encoded, Options]:
-    if len(body) >= LARGE and call.options.missing == "fractional":
+    if len(body) >= LARGE and call.options.missing != "reject":
         encoded = model.codec.read_large(body, bounds.rows)
         if encoded is not None:
             return encoded, call.options

@@ -41,6 +41,7 @@ _CHOICES = {"unseen": get_args(UnseenPolicy), "missing": get_args(MissingPolicy)
 #: Rows, from the first, the beginning of whose answers is kept.
 _MAX_KEPT_NUMBERS = 10_000
 _FLAGS = ("explain", "strict")
+_OBJECTS = ("decision",)
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ def read_options(request: dict[str, Any], options: Options) -> Options:
 def _is_allowed(name: str, value: Any) -> bool:
     if name in _CHOICES:
         return isinstance(value, str) and value in _CHOICES[name]
-    return name in _FLAGS and isinstance(value, bool)
+    return name in _OBJECTS or (name in _FLAGS and isinstance(value, bool))
 
 
 def _option_fault(name: str, value: Any) -> Fault:
@@ -110,7 +111,7 @@ def _option_fault(name: str, value: Any) -> Fault:
         return Fault(f"{name} must be one of {', '.join(allowed)}", parameter=name, allowed=allowed, value=value)
     if name in _FLAGS:
         return Fault(f"{name} must be true or false", parameter=name, allowed=[True, False], value=value)
-    known = [*_ROW_KEYS, *_FLAGS, *_CHOICES]
+    known = [*_ROW_KEYS, *_FLAGS, *_CHOICES, *_OBJECTS]
     return Fault(f"there is no member {strict_json.quoted(name)}", parameter=name, allowed=known)
 
 
@@ -188,7 +189,8 @@ def _warning_members(unseen: Sequence[tuple[str, Any]], missing: Sequence[str], 
         {"kind": "unseen", "column": name, "value": value, "treated_as": options.unseen} for name, value in unseen
     ]
     if missing:
-        warnings.append({"kind": "missing", "columns": list(missing[:MAX_NAMES])})
+        treated = {} if options.missing == "as-model" else {"treated_as": options.missing}
+        warnings.append({"kind": "missing", "columns": list(missing[:MAX_NAMES]), **treated})
     return b',"warnings":' + encode_json(warnings)
 
 

@@ -128,6 +128,8 @@ class _NdjsonWriter:
 
     def __init__(self, model: ServedModel) -> None:
         self.version = b',"model":%b,"version":%d' % (encode_json(model.identity.name), model.identity.version)
+        if model.decision is not None:
+            self.version += b',"decision":%b' % encode_json(model.decision.brief)
 
     def header(self, *, explained: bool) -> bytes:
         return b""
@@ -151,6 +153,7 @@ class _CsvWriter:
         self.delimiter = delimiter
         self.form = form
         self.explained = False
+        self.decision = [] if model.decision is None else [model.decision.brief]
         self.classes = [_csv_text(label) for label in model.identity.classes]
         self.answer = "label" if model.identity.task == "classification" else "value"
         #: Rows of one leaf are written alike but for their number.
@@ -159,6 +162,8 @@ class _CsvWriter:
     def header(self, *, explained: bool) -> bytes:
         self.explained = explained
         names = ["row", self.answer, *(f"probability_{label}" for label in self.classes), "model", "version"]
+        if self.decision:
+            names += ["decision", "model_label"]
         return self._record([*names, "warnings", "error", *(["explanation"] if explained else [])])
 
     def plain(self, first: int, answers: Sequence[bytes]) -> bytes:
@@ -187,11 +192,14 @@ class _CsvWriter:
         reason = [_reason_text(answer.get("explanation", answer))] if self.explained else []
         if "error" in answer:
             faults = "; ".join(_fault_text(fault) for fault in answer["error"]["errors"])
-            return self._record(["", "", *blank, *identity, "", faults, *([""] if self.explained else [])])
+            undecided = [*self.decision, *("" for _ in self.decision)]
+            return self._record(["", "", *blank, *identity, *undecided, "", faults, *([""] if self.explained else [])])
         said = [_warning_text(warning) for warning in answer.get("warnings", ())]
         said += [f"{name.replace('_', ' ')}: {', '.join(columns)}" for name, columns in notes.items()]
         shares = [_csv_text(share) for share in answer.get("probabilities", ())]
-        return self._record(["", _csv_text(answer[self.answer]), *shares, *identity, "; ".join(said), "", *reason])
+        told = [*self.decision, *(_csv_text(answer.get("model_label", answer["label"])) for _ in self.decision)]
+        own = _csv_text(answer[self.answer])
+        return self._record(["", own, *shares, *identity, *told, "; ".join(said), "", *reason])
 
     def _record(self, cells: Sequence[Any]) -> bytes:
         buffer = io.StringIO(newline="")

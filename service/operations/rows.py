@@ -21,7 +21,7 @@ from service.formats.records import RowEncoder
 from service.formats.written_numbers import PLAIN, NumberSyntax
 
 UnseenPolicy = Literal["reject", "missing", "other"]
-MissingPolicy = Literal["fractional", "reject"]
+MissingPolicy = Literal["as-model", "fractional", "most-likely", "reject"]
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,17 @@ class Options:
         explain: add the reason to every answer.
         unseen: a level that the model does not know makes its row an error (``reject``), counts as
             missing, or takes the branch of all other levels where a test has one (``other``).
-        missing: follow all branches by their weight, or make the row an error.
+        missing: answer as the model does by itself, follow all branches by their weight, or the one that most
+            training rows took, or make the row an error.
         strict: extra and absent columns are errors.
+        decision: by what the label is decided, as it was sent; see :mod:`service.operations.decision`.
     """
 
     explain: bool = False
     unseen: UnseenPolicy = "other"
-    missing: MissingPolicy = "fractional"
+    missing: MissingPolicy = "as-model"
     strict: bool = False
+    decision: Any = None
 
 
 @dataclass(frozen=True)

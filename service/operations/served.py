@@ -7,6 +7,7 @@ dozen leaves cost a dozen encodings.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from learners.types import FloatArray, Scalar
 from service.errors import Fault, TooLarge
 from service.formats.written_numbers import PLAIN, NumberSyntax
 from service.operations.codec import RowCodec, to_matrix
+from service.operations.decision import Decision
 from service.operations.json_text import encode_json
 from service.operations.rows import Inputs
 from service.operations.served_linear import LinearDescent
@@ -118,6 +120,24 @@ class ServedModel:
             self._reasons = Reasons(tree.tree_, tree.columns_)
         #: Most tests on one path, and on all the paths that a row may follow together.
         self._depth, self._total_depth = _depths(learner)
+        #: By what a request wants labels decided, and the model that decides by itself.
+        self.decision: Decision | None = None
+        self._by_itself: Classifier | None = None
+
+    def deciding_by(self, decision: Decision) -> ServedModel:
+        """The same model, whose labels are decided otherwise; where its own label is another, answers say which."""
+        if not isinstance(self.learner, Classifier):
+            raise TypeError(f"a {self.learner.name} decides nothing")
+        made = copy(self)
+        made.learner = self.learner.deciding_by(decision.utility)
+        made.head = encode_json(self.identity.to_json() | {"decision": decision.told})[:-1]
+        made.decision, made._by_itself = decision, self.learner
+        made._known = _Known(self._n_nodes)
+        return made
+
+    def answering_with(self, learner: Learner) -> ServedModel:
+        """The same version with a learner in place of its own that differs in nothing but how it answers."""
+        return ServedModel(learner, self.identity, tuple(self.inputs.missing_tokens), self.inputs.numbers)
 
     def answers(self, values: FloatArray) -> list[bytes]:
         """The members of each row's answer as JSON without braces.
@@ -248,8 +268,11 @@ class ServedModel:
     def _members(self, numbers: list[float]) -> dict[str, Any]:
         self._check_finite(numbers)
         if isinstance(self.learner, Classifier):
-            decided = int(self.learner.decide(np.array([numbers]))[0])
-            return {"label": self.identity.classes[decided], "probabilities": numbers}
+            shares = np.array([numbers])
+            decided = int(self.learner.decide(shares)[0])
+            own = decided if self._by_itself is None else int(self._by_itself.decide(shares)[0])
+            told = {} if own == decided else {"model_label": self.identity.classes[own]}
+            return {"label": self.identity.classes[decided], **told, "probabilities": numbers}
         return {"value": numbers[0]}
 
     def _check_finite(self, numbers: FloatArray | list[float]) -> None:

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from learners.explanation import PathExplanation
 from learners.trees.model_tree.fitted import FittedModelTree
+from service.operations.policies import under_policies
 from service.operations.predict import refuse_if_all_bad
 from service.operations.rows import Options, encode_records
 from service.operations.served import ServedModel
@@ -50,9 +51,10 @@ def lit_picture(model: ServedModel, view: View, row: dict[str, Any], options: Op
 
     Raises:
         Conflict: the model is no tree.
-        Invalid: it has no such node, or the row cannot be answered.
+        Invalid: it has no such node, the row cannot be answered, or missing values cannot be treated as asked.
     """
     tree_of(model)
+    model = under_policies(model, options)
     encoded = encode_records([row], model.inputs, options)
     refuse_if_all_bad(encoded)
     (reason,) = model.explanations(encoded.values)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from fastapi import Query
+from fastapi import Depends, Query
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from service.deps import Predictor, Services, ServicesHere
 from service.operations.answering import IN_THREAD, MEDIA_TYPES, Call, Reply, answer, format_of, format_wanted
+from service.operations.decision import parse_decision
 from service.operations.predict import Bounds, Form
 from service.operations.rows import Options
 from service.problems import describer
@@ -23,14 +25,40 @@ from service.web.strict_routes import make_router
 router = make_router(prefix="/api/v1/models", tags=["predictions"])
 
 Explain = Annotated[bool, Query(description="add the exact reason to each answer")]
-Unseen = Annotated[
-    Literal["reject", "missing", "other"], Query(description="what becomes of a level that the model does not know")
-]
-Missing = Annotated[Literal["fractional", "reject"], Query(description="what becomes of a missing value")]
-Strict = Annotated[bool, Query(description="whether extra and absent columns are errors")]
+
+
+async def _policies(
+    services: ServicesHere,
+    unseen: Annotated[
+        Literal["reject", "missing", "other"], Query(description="what becomes of a level that the model does not know")
+    ] = "other",
+    missing: Annotated[
+        Literal["as-model", "fractional", "most-likely", "reject"],
+        Query(description="what becomes of a missing value"),
+    ] = "as-model",
+    strict: Annotated[bool, Query(description="whether extra and absent columns are errors")] = False,
+    decision: Annotated[
+        str | None,
+        Query(
+            max_length=8000,
+            description="by what labels are decided, as a JSON object; see `decision` in a JSON body",
+            examples=['{"threshold":{"class":"yes","at":0.7}}'],
+        ),
+    ] = None,
+) -> Options:
+    decided = None if decision is None else parse_decision(decision, services.settings.limits.json_depth)
+    return Options(unseen=unseen, missing=missing, strict=strict, decision=decided)
+
+
+Policies = Annotated[Options, Depends(_policies)]
 
 _NAMED_EXAMPLE = {"rows": [{"outlook": "sunny", "humidity": 70}, {"outlook": "rainy", "humidity": None}]}
 _MATRIX_EXAMPLE = {"columns": ["outlook", "humidity"], "data": [["sunny", 70], ["rainy", None]], "explain": True}
+_DECISION_EXAMPLE = {
+    "rows": [{"outlook": "sunny", "humidity": None}],
+    "decision": {"costs": {"yes": {"no": 10}, "no": {"yes": 1}}},
+    "missing": "most-likely",
+}
 _CSV_EXAMPLE = "outlook,humidity\nsunny,70\nrainy,\n"
 
 
@@ -45,6 +73,7 @@ def _request_body() -> dict[str, Any]:
                     "schema": {"anyOf": [_inlined(NamedRows), _inlined(Matrix)]},
                     "examples": {
                         "rows": {"summary": "Rows by column name", "value": _NAMED_EXAMPLE},
+                        "decision": {"summary": "By costs: yes from 10/11 on", "value": _DECISION_EXAMPLE},
                         "matrix": {"summary": "Names once, rows as arrays", "value": _MATRIX_EXAMPLE},
                     },
                 },
@@ -79,10 +108,8 @@ async def predict(
     services: ServicesHere,
     who: Predictor,
     ref: Reference,
+    policies: Policies,
     explain: Explain = False,
-    unseen: Unseen = "other",
-    missing: Missing = "fractional",
-    strict: Strict = False,
 ) -> Response:
     """Answer each row with a label and its probabilities, or a value, and name the version that answered.
 
@@ -93,8 +120,7 @@ async def predict(
     Labels in CSV are as they are, those too that a spreadsheet would take for formulas (`=`, `+`, `-`, `@` at
     the beginning): import such columns as text, or take JSON.
     """
-    options = Options(explain, unseen, missing, strict)
-    return await _respond(request, services, who.workspace, ref, options, "predictions")
+    return await _respond(request, services, who.workspace, ref, replace(policies, explain=explain), "predictions")
 
 
 @router.post(
@@ -110,17 +136,14 @@ async def explain_rows(
     services: ServicesHere,
     who: Predictor,
     ref: Reference,
-    unseen: Unseen = "other",
-    missing: Missing = "fractional",
-    strict: Strict = False,
+    policies: Policies,
 ) -> Response:
     """Give the exact reason of each row's answer, made by the traversal that made the answer.
 
     Of a tree: the tests on the way with the observed values; where a value is missing, every branch that was
     followed with its weight. Texts in CSV are as they are, those too that a spreadsheet would take for formulas.
     """
-    options = Options(True, unseen, missing, strict)
-    return await _respond(request, services, who.workspace, ref, options, "explanations")
+    return await _respond(request, services, who.workspace, ref, replace(policies, explain=True), "explanations")
 
 
 async def _respond(

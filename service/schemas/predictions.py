@@ -6,9 +6,9 @@ going through these types; tests hold both against each other.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, WithJsonSchema
 
 from service.schemas.base import Answer, ProblemFault
 from service.schemas.linear import LinearReason
@@ -27,16 +27,55 @@ class RowOptions(BaseModel):
         description="a level that the model does not know: its row is an error, it counts as missing, or it takes "
         "the branch of all other levels where a test has one (else it counts as missing)",
     )
-    missing: Literal["fractional", "reject"] = Field(
-        "fractional", description="follow every branch with its weight, or make the row an error"
+    missing: Literal["as-model", "fractional", "most-likely", "reject"] = Field(
+        "as-model",
+        description="answer as the model was trained to; or, of trees that did not learn missing as a value of its "
+        "own, follow every branch with its weight, or the one that most training rows took; or make the row an error",
     )
     strict: StrictBool = Field(False, description="extra and absent columns are errors")
+
+
+_UTILITIES = {
+    "anyOf": [
+        {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": {"type": "number"}}},
+        {"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
+    ],
+    "description": "by the decided class, then by the true one: objects by label, in which pairs that are not named "
+    "have 0, or arrays in the order of `classes`",
+}
+_THRESHOLD = {
+    "type": "object",
+    "description": "of two classes: from which probability on one is decided; at exactly it the first of `classes` is",
+    "properties": {
+        "class": {"type": ["string", "number", "boolean"]},
+        "at": {"type": "number", "minimum": 0, "maximum": 1},
+    },
+    "required": ["class", "at"],
+    "additionalProperties": False,
+}
+#: Checked against the model's classes, see :mod:`service.operations.decision`.
+Decision = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "type": ["object", "null"],
+            "properties": {"utility": _UTILITIES, "costs": _UTILITIES, "threshold": _THRESHOLD},
+            "additionalProperties": False,
+            "minProperties": 1,
+            "maxProperties": 1,
+        }
+    ),
+]
 
 
 class _Options(RowOptions):
     """What may be asked beside the rows."""
 
     explain: StrictBool = Field(False, description="add the exact reason to each answer")
+    decision: Decision = Field(
+        None,
+        description="of a classifier: decide by this instead of by what the model was trained with; probabilities stay",
+    )
 
 
 class NamedRows(_Options):
@@ -66,7 +105,7 @@ class RowWarning(Answer):
     kind: Literal["unseen", "missing"]
     column: str | None = Field(None, description="of an unseen level")
     value: Cell = Field(None, description="the unseen level")
-    treated_as: Literal["missing", "other"] | None = None
+    treated_as: Literal["missing", "other", "fractional", "most-likely"] | None = None
     columns: list[str] | None = Field(None, description="those without a value, or that this row lacks and others have")
 
 
@@ -82,6 +121,9 @@ class Prediction(Answer):
 
     row: int = Field(ge=0, description="0-based position among the rows sent")
     label: Label | None = Field(None, description="of a classifier, in its own type")
+    model_label: Label | None = Field(
+        None, description="what the model decides by itself, where the request's decision is another"
+    )
     probabilities: list[float] | None = Field(None, description="in the order of `classes`")
     value: float | None = Field(None, description="of a regression")
     warnings: list[RowWarning] | None = None
@@ -96,6 +138,7 @@ class _Answers(Answer):
     version: int = Field(ge=1, description="the version that answered")
     task: Literal["classification", "regression"]
     classes: list[Label] | None = Field(None, description="the labels, in the order of all probabilities")
+    decision: dict[str, Any] | None = Field(None, description="by what labels were decided, if the request said")
     ignored_columns: list[str] | None = Field(None, description="sent, but none of the model's; at most 100 are named")
     ignored_columns_total: int | None = None
     absent_columns: list[str] | None = Field(None, description="the model's, but not sent; they count as missing")

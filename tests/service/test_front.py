@@ -130,6 +130,25 @@ def test_the_front_answers_plain_requests(doors: Doors) -> None:
 
 
 @pytest.mark.parametrize(
+    "more",
+    [
+        {"decision": {"threshold": {"class": "yes", "at": 0.9}}},
+        {"decision": {"costs": {"no": {"yes": 5}, "yes": {"no": 1}}}, "missing": "most-likely", "explain": True},
+        {"missing": "as-model"},
+        {"missing": "fractional", "unseen": "missing"},
+    ],
+)
+def test_requests_with_policies_go_to_the_route(doors: Doors, more: dict[str, Any]) -> None:
+    answered, by_front = doors.both(body(ROW, {**ROW, "humidity": None}, **more))
+    assert answered.status_code == 200
+    assert not by_front
+    plain, by_front = doors.both(body(ROW))
+    assert by_front
+    if "decision" not in more:
+        assert plain.json()["predictions"] == answered.json()["predictions"][:1]
+
+
+@pytest.mark.parametrize(
     "sent",
     [
         body(),

@@ -196,3 +196,6 @@ def test_rules_without_sense_are_refused():
 
     with pytest.raises(ParameterError, match=r"missing_prediction = 'fractional' has no effect with missing = 'as-v"):
         DecisionTreeClassifier(missing="as-value", missing_prediction="fractional").fit([[0.0], [1.0]], ["a", "b"])
+    fitted = DecisionTreeClassifier(missing="as-value").fit([[0.0], [1.0]], ["a", "b"])
+    with pytest.raises(ParameterError, match="branches of their own"):
+        fitted.following("fractional")

@@ -242,3 +242,15 @@ def test_a_target_of_gaps_is_refused_and_one_level_is_no_variable():
     table = Table.from_columns({"only": ["a"] * 10, "x": list(range(10))})
     model = ModelTreeRegressor().fit(table, Series(Column("y"), np.arange(10.0)))
     assert [term.column for term in model.function(0).terms] == ["x"]
+
+
+def test_a_copy_follows_missing_values_as_a_tree_that_was_trained_to():
+    table, y = mixed(5, 60)
+    values = table.values.copy()
+    values[::3, 0] = np.nan
+    gaps = Table(table.columns, values)
+    model = ModelTreeRegressor().fit(table, y)
+    likely = ModelTreeRegressor(missing_prediction="most-likely").fit(table, y)
+    assert (model.following("most-likely").predict(gaps) == likely.predict(gaps)).all()
+    assert (likely.following("fractional").predict(gaps) == model.predict(gaps)).all()
+    assert (likely.predict(gaps) != model.predict(gaps)).any()
