@@ -26,21 +26,31 @@ log = logging.getLogger("rulewood.jobs")
 #: What a part is: JSON arguments and a progress callback in, a JSON result out.
 PartFunction = Callable[[dict[str, Any], Callable[[float, str], None]], dict[str, Any]]
 
+#: With this a process tells at its start that it goes on without what it should have loaded.
+UNPREPARED = "could not load ahead what parts need"
 _PR_SET_PDEATHSIG = 1
 _PARENT_POLL_SECONDS = 0.5
 _slot: Slot | None = None
 
 
 def prepare(slot_path: str, parent: int, niceness: int, warm: Callable[[], None] | None) -> None:
-    """Run once in a new child: tie its life to the worker's, lower its priority, import what it needs."""
+    """Run once in a new child: tie its life to the worker's, lower its priority, import what it needs.
+
+    What cannot be loaded ahead is not needed for the process to work: its parts load it themselves, or fail by
+    it one by one with the reason. The lane reads from the slot that this was so, and says it in the log.
+    """
     global _slot  # noqa: PLW0603 - a process has one slot, given by its initialiser
     _die_with_parent(parent)
-    if warm is not None:
-        warm()
+    trouble = ""
+    try:
+        if warm is not None:
+            warm()
+    except Exception as error:
+        trouble = f"{UNPREPARED}: {type(error).__name__}: {error}"
     with contextlib.suppress(OSError):
         os.nice(niceness)  # after the imports, so that a worker is soon ready on a busy machine too
     _slot = Slot(Path(slot_path))
-    _slot.write(os.getpid(), 0.0, "")
+    _slot.write(os.getpid(), 0.0, trouble)
 
 
 def _die_with_parent(parent: int) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from service.errors import ServiceError
 from service.jobs import durable
+from service.jobs.pace import Pace
 from service.jobs.pool import Pool, Running
 from service.jobs.runner import Runner
 from service.jobs.workflows import Workflows
@@ -50,19 +51,26 @@ class Repeating(threading.Thread):
 class Dispatcher:
     """Starts what is queued and stops what is no longer wanted."""
 
-    def __init__(self, store: Store, pool: Pool, runner: Runner, workflows: Workflows) -> None:
+    def __init__(self, store: Store, pool: Pool, runner: Runner, workflows: Workflows, pace: Pace) -> None:
         self._store = store
         self._pool = pool
         self._runner = runner
         self._workflows = workflows
         self._started: set[str] = set()
+        self._pace = pace
 
     def look(self) -> None:
         """One look at the store."""
+        in_work = self._pool.job_ids()
         with self._store.read() as session:
+            has_work = jobs.first_unfinished_id(session) is not None
+            if not has_work and not in_work:
+                self._pace.tell(has_work=False)
+                return
             queued = jobs.queued_ids(session, BATCH)
             unwanted = jobs.cancel_requested_ids(session)
-            ended = jobs.final_ids(session, self._pool.job_ids())
+            ended = jobs.final_ids(session, in_work)
+        self._pace.tell(has_work=has_work)
         for job_id in ended:
             self._pool.stop_job(job_id)
         for job_id in unwanted:

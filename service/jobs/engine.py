@@ -16,6 +16,7 @@ from service.jobs import durable
 from service.jobs.ahead import Ahead
 from service.jobs.child import PartFunction
 from service.jobs.dispatcher import DISPATCH_SECONDS, PROGRESS_SECONDS, Dispatcher, ProgressTeller, Repeating
+from service.jobs.pace import Pace
 from service.jobs.pool import Pool
 from service.jobs.reaper import (
     HEARTBEAT_SECONDS,
@@ -91,6 +92,7 @@ class Engine:
         self._pool = Pool(options.processes, run_part, options.scratch, warm=warm)
         self._runner = Runner(store, self._pool, work, options.limits, self.worker_id)
         self._heart = Heart(store, self.worker_id)
+        self._pace = Pace()
         self._ahead = ahead
         self._tidy = tidy
         self._threads: list[Repeating] = []
@@ -112,10 +114,11 @@ class Engine:
             options.schema,
             self.worker_id,
             self._runner,
+            self._pace,
             parts=options.processes,
             jobs=4 + 4 * options.processes,
         )
-        dispatcher = Dispatcher(self._store, self._pool, self._runner, workflows)
+        dispatcher = Dispatcher(self._store, self._pool, self._runner, workflows, self._pace)
         teller = ProgressTeller(self._store, self._pool, lru_cache(1000)(self._count_parts))
         reaper = Reaper(self._store, self._heart, self.worker_id, exclusive=options.exclusive)
         repairer = Repairer(self._store, workflows)

@@ -36,6 +36,9 @@ log = logging.getLogger("rulewood.jobs")
 TICK_SECONDS = 0.1
 #: A part whose process dies is tried this often in all.
 ATTEMPTS = 4
+#: An idle lane whose processes end before they are ready waits so long before it starts another, twice as long
+#: each time, up to the longest.
+FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 1.0, 60.0
 
 
 #: See :class:`Ticket`.
@@ -96,6 +99,8 @@ class Lane(threading.Thread):
         self._tickets = tickets
         self._options = options
         self._starts = 0
+        self._early_ends = 0
+        self._not_before = 0.0
         self._closing = threading.Event()
         self.current: Ticket | None = None
 
@@ -110,7 +115,7 @@ class Lane(threading.Thread):
             try:
                 _, _, ticket = self._tickets.get(timeout=1.0)
             except queue.Empty:
-                self._ensure_alive()
+                self._look_after()
                 continue
             if ticket is None:
                 break
@@ -141,7 +146,7 @@ class Lane(threading.Thread):
         for attempt in range(1, ATTEMPTS + 1):
             if ticket.is_unwanted:
                 return Outcome(stopped=True)
-            self._ensure_alive()
+            self._look_after(patient=False)
             outcome = self._attempt(ticket, began)
             if self._closing.is_set():
                 return None
@@ -211,10 +216,27 @@ class Lane(threading.Thread):
             self._discard_process()
             self._start_process()
 
-    def _ensure_alive(self) -> None:
-        if not self._pool.active:
+    def _look_after(self, *, patient: bool = True) -> None:
+        """Start another process where it is gone; with patience not at once if others ended early too."""
+        pid, _, message = self._slot.read()
+        if message.startswith(child.UNPREPARED):
+            log.error("lane %d: its process %s; it goes on without", self._number, message)
+            self._slot.write(pid, 0.0, "")
+        if self._pool.active:
+            self._early_ends = 0 if pid else self._early_ends
+            return
+        now = time.monotonic()
+        if patient and now < self._not_before:
+            return
+        if pid:
             log.warning("lane %d: its process is gone; starting another", self._number)
-            self._restart_process()
+        else:
+            self._early_ends += 1
+            pause = min(FIRST_PAUSE_SECONDS * 2**self._early_ends, LONGEST_PAUSE_SECONDS)
+            self._not_before = now + pause
+            said = "lane %d: its process ended before it was ready, %d in a row; starting another, the next in %g s"
+            log.error(said, self._number, self._early_ends, pause)
+        self._restart_process()
 
     def _kill(self) -> None:
         pid = self._slot.read().pid

@@ -133,3 +133,13 @@ _ACTIONS = {
     "bad-parameter": _bad_parameter,
     "surprise": _surprise,
 }
+
+
+def fails_to_warm():
+    """A warm-up that raises."""
+    raise RuntimeError("no kernels")
+
+
+def dies_while_warming():
+    """A warm-up that takes its process down."""
+    os._exit(3)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from service.jobs import lane
 from service.jobs.lane import Ticket
 from service.jobs.outcomes import error_record
+from service.jobs.pace import Pace
 from service.jobs.pool import Pool
 from service.jobs.slot import Reading, Slot
 from service.jobs.states import TRANSITIONS, JobState, may_follow
@@ -165,3 +169,54 @@ def test_an_unforeseen_error_is_told_without_its_text(caplog):
         "detail": "an internal error (ZeroDivisionError) stopped the work; the log has more",
     }
     assert "secret value 42" in caplog.text
+
+
+def test_a_process_that_cannot_load_ahead_works_all_the_same_and_the_log_says_so_once(tmp_path, caplog):
+    caplog.set_level(logging.WARNING, "rulewood.jobs")
+    pool = Pool(1, tasks.perform, tmp_path, warm=tasks.fails_to_warm)
+    try:
+        assert pool.wait_until_warm(PATIENCE)
+        assert len({run(pool, "echo").result["pid"] for _ in range(3)}) == 1
+    finally:
+        pool.close()
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert "RuntimeError: no kernels; it goes on without" in line
+
+
+def test_processes_that_end_early_are_started_ever_more_seldom(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(lane, "FIRST_PAUSE_SECONDS", 0.01)
+    pool = Pool(1, tasks.perform, tmp_path, warm=tasks.dies_while_warming)
+    try:
+        wait_for(lambda: len(caplog.records) >= 2)
+        assert not pool.wait_until_warm(0.0)
+        assert run(pool, "echo").error.type == "process-died"  # a part is tried at once, and not for ever
+    finally:
+        pool.close()
+    first, second, *_ = [record.getMessage() for record in caplog.records]
+    assert "ended before it was ready, 1 in a row; starting another, the next in 0.02 s" in first
+    assert "ended before it was ready, 2 in a row; starting another, the next in 0.04 s" in second
+
+
+def test_the_queues_are_looked_at_often_while_there_is_work_and_for_a_while_after():
+    now = [0.0]
+    pace = Pace(lambda: now[0])
+    found = []
+    for seconds, has_work in ((0, False), (4.9, False), (5, False), (6, False), (7, True), (11.9, False), (12, False)):
+        now[0] = seconds
+        pace.tell(has_work=has_work)
+        found.append(pace.is_often)
+    assert found == [True, True, False, False, True, True, False]
+
+
+def test_work_ends_a_long_wait_and_nothing_ends_the_looking(monkeypatch):
+    monkeypatch.setattr("service.jobs.pace.IDLE_SECONDS", 600)
+    now = [0.0]
+    pace = Pace(lambda: now[0])
+    now[0] = 5.0
+    pace.tell(has_work=False)
+    with ThreadPoolExecutor() as threads:
+        waiting = threads.submit(pace.wait, 0.05)
+        pace.tell(has_work=True)
+        assert waiting.result(timeout=PATIENCE) is False
+    assert not pace.wait(0.0)
+    assert not pace.is_set()
