@@ -8,34 +8,18 @@ import os
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from importlib.metadata import version
+from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from service import logs
-from service.deps import Services
 from service.front import Front
 from service.metrics import Metrics
+from service.operations import health
 from service.operations.ingesting import Ingester
 from service.operations.keys import Keyring, is_loopback
 from service.operations.serving import ChangeWatcher, Serving
-from service.routes import (
-    comparisons,
-    datasets,
-    docs,
-    jobs,
-    keys,
-    learners,
-    metrics,
-    models,
-    operations,
-    predictions,
-    reasons,
-    rules,
-    trees,
-)
+from service.services import Services
 from service.settings import Settings
 from service.store import changes
 from service.store.blobs import Blobs
@@ -44,25 +28,8 @@ from service.temporary import remove_abandoned
 from service.web.authentication import Authentication
 from service.web.gate import Gate, InFlight
 from service.web.heap import keep_freed_memory
+from service.web.loading import Life, LoadedBeside
 from service.web.observing import Observer
-from service.web.openapi import install_document
-from service.web.strict_routes import install_error_handlers
-
-_ROUTERS = (
-    datasets,
-    learners,
-    jobs,
-    models,
-    comparisons,
-    predictions,
-    reasons,
-    rules,
-    trees,
-    keys,
-    operations,
-    metrics,
-    docs,
-)
 
 
 def from_environment() -> ASGIApp:
@@ -70,11 +37,13 @@ def from_environment() -> ASGIApp:
     logs.configure()
     keep_freed_memory()
     _end_with_parent()
-    app = create_app(Settings())
-    # What a start makes stays as long as the process: no later collection need look at it.
+    return create_app(Settings(), loaded=_keep_start)
+
+
+def _keep_start() -> None:
+    """What a start makes stays as long as the process: no later collection need look at it."""
     gc.freeze()
     gc.enable()
-    return app
 
 
 def _end_with_parent() -> None:
@@ -89,30 +58,31 @@ def _end_with_parent() -> None:
         threading.Thread(target=watch, name="parent-watch", daemon=True).start()
 
 
-def create_app(settings: Settings) -> ASGIApp:
+def create_app(settings: Settings, loaded: Callable[[], None] = lambda: None) -> ASGIApp:
     """An API process.
 
     Connections are made when it starts and closed when it stops (ASGI lifespan).
+
+    Args:
+        settings: of the process.
+        loaded: called once all of it is in memory.
     """
     services = make_services(settings)
-    app = FastAPI(
-        title="Rulewood",
-        version=version("rulewood"),
-        docs_url=None,
-        redoc_url=None,
-        lifespan=_lifespan(services),
-        redirect_slashes=False,
-    )
-    app.state.settings = settings
-    app.state.services = services
-    install_error_handlers(app)
-    install_document(app)
-    for module in _ROUTERS:
-        app.include_router(module.router)
-    minimal = settings.error_detail == "minimal"
-    gate = Gate(app, settings.limits, services.in_flight)
+    meanwhile = {"/health/live": health.live, "/health/ready": lambda: health.ready(services.store)}
+    api = LoadedBeside(lambda: _load_api(services, loaded), _life_of(services), meanwhile)
+    gate = Gate(api, settings.limits, services.in_flight)
     authentication = Authentication(gate, services.keyring)
+    minimal = settings.error_detail == "minimal"
     return Front(Observer(authentication, minimal=minimal, observe=services.metrics.observe), services)
+
+
+def _load_api(services: Services, loaded: Callable[[], None]) -> ASGIApp:
+    from service.api import make_api  # FastAPI and all routes: not before the process answers predictions
+
+    try:
+        return make_api(services)
+    finally:
+        loaded()
 
 
 def make_services(settings: Settings) -> Services:
@@ -132,9 +102,9 @@ def make_services(settings: Settings) -> Services:
     )
 
 
-def _lifespan(services: Services) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+def _life_of(services: Services) -> Life:
     @asynccontextmanager
-    async def life(app: FastAPI) -> AsyncIterator[None]:
+    async def life() -> AsyncIterator[None]:
         services.keyring.load(services.store)
         remove_abandoned(services.settings.scratch)
         actions = {

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Query, Security
 from fastapi.security import SecurityScopes
 from starlette.requests import Request
 
-from service.metrics import Metrics
-from service.operations.ingesting import Ingester
-from service.operations.keys import Keyring, Principal
-from service.operations.serving import Serving
-from service.settings import Settings
-from service.store.blobs import Blobs
-from service.store.session import Store
-from service.web.gate import InFlight
-
-
-@dataclass
-class Services:
-    """The parts of one API process, put together by :mod:`service.app`."""
-
-    settings: Settings
-    store: Store
-    blobs: Blobs
-    keyring: Keyring
-    serving: Serving
-    metrics: Metrics
-    in_flight: InFlight
-    ingester: Ingester
+from service.operations.keys import Principal
+from service.services import Services
 
 
 async def get_services(request: Request) -> Services:

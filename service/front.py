@@ -2,7 +2,7 @@
 
 The router alone takes longer than a prediction. So this ASGI wrapper looks at
 ``POST /api/v1/models/{ref}/predictions`` first and answers it if everything about it is plain: JSON
-or CSV without a query, a valid key, a model in memory, rows without a fault. Whatever is not plain goes on to
+or CSV without a query, a valid key, a model that there is, rows without a fault. Whatever is not plain goes on to
 the app, body included, and is answered by the route, which calls the same functions. So every error,
 every option and every other format has one place, and both doors give the same bytes.
 """
@@ -17,13 +17,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.deps import Services
 from service.errors import ServiceError
 from service.logs import logger
 from service.operations.answering import IN_THREAD, answer_csv, answer_fast, answer_large
 from service.operations.predict import Bounds, Describe
 from service.operations.served import ServedModel
 from service.problems import describer
+from service.services import Services
 from service.web.observing import request_id_of, safe_headers
 
 PREFIX, SUFFIX = "/api/v1/models/", "/predictions"
@@ -60,12 +60,22 @@ class Front:
             begun = time.perf_counter()
             asked = self._asked(scope)
             if asked is not None:
-                await self._answer(*asked, begun, scope, receive, send)
-                return
+                workspace, reference, media_type = asked
+                model = self.services.serving.known(workspace, reference) or await self._load(workspace, reference)
+                if model is not None:
+                    await self._answer(model, media_type, begun, scope, receive, send)
+                    return
         await self.app(scope, receive, send)
 
-    def _asked(self, scope: Scope) -> tuple[ServedModel, bytes] | None:
-        """The model and the format of a request that may be answered here."""
+    async def _load(self, workspace: str, reference: str) -> ServedModel | None:
+        """A model that is not in memory yet; None if it cannot be had, which the route shall tell."""
+        try:
+            return await asyncio.to_thread(self.services.serving.get, workspace, reference)
+        except ServiceError:
+            return None
+
+    def _asked(self, scope: Scope) -> tuple[str, str, bytes] | None:
+        """The workspace, the model's reference and the format of a request that may be answered here."""
         path: str = scope["path"]
         if not (path.endswith(SUFFIX) and path.startswith(PREFIX)) or scope["query_string"]:
             return None
@@ -78,8 +88,7 @@ class Front:
             principal = services.keyring.authorise(headers, "predict")
         except ServiceError:
             return None
-        model = services.serving.known(principal.workspace, path[len(PREFIX) : -len(SUFFIX)])
-        return None if model is None else (model, media_type)
+        return principal.workspace, path[len(PREFIX) : -len(SUFFIX)], media_type
 
     async def _answer(
         self, model: ServedModel, media_type: bytes, begun: float, scope: Scope, receive: Receive, send: Send

@@ -29,6 +29,8 @@ from service.operations.rows import Encoded, Inputs
 
 #: Bodies from this size on become a matrix at once.
 LARGE = 200_000
+#: Texts from this size on have a letter counted sooner by numpy.
+_COUNTED_BY_ARRAY = 3_000
 #: What stands escaped in JSON; msgspec takes no such names for its fields.
 _ESCAPED = re.compile(r'["\\\x00-\x1f]')
 #: msgspec looks names up one by one, so a type of many columns is slow where their order is another.
@@ -68,13 +70,17 @@ class RowCodec:
         self._coded = [place for place, codes in enumerate(self._codes) if codes is not None]
         self._places = {column.name: place for place, column in enumerate(inputs.columns)}
         self._colons_in_names = sum(column.name.count(":") for column in inputs.columns)
-        self._decode = self._rows_decoder()
+        #: For rows without a missing value, and for any.
+        self._decoders = self._rows_decoders()
         self._matrix_decoders: dict[tuple[int, ...], Callable[[bytes], Any]] = {}
 
-    def _rows_decoder(self) -> Callable[[bytes], Any] | None:
+    def _rows_decoders(self) -> tuple[Callable[[bytes], Any], ...]:
         if not 0 < len(self._columns) <= _MAX_TYPED_COLUMNS or any(map(_ESCAPED.search, self._places)):
-            return None
-        fields = [(f"c{place}", _cell_type(column)) for place, column in enumerate(self._columns)]
+            return ()
+        return self._rows_decoder(_value_type), self._rows_decoder(_cell_type)
+
+    def _rows_decoder(self, type_of: Callable[[Column], Any]) -> Callable[[bytes], Any]:
+        fields = [(f"c{place}", type_of(column)) for place, column in enumerate(self._columns)]
         renamed = {f"c{place}": column.name for place, column in enumerate(self._columns)}
         row = msgspec.defstruct("Row", fields, rename=renamed, forbid_unknown_fields=True, gc=False)
         members = [
@@ -83,26 +89,32 @@ class RowCodec:
         ]
         return _decoder_of(members)
 
-    def _read_rows(self, body: bytes) -> tuple[list[Any], bool] | None:
-        """The rows of a body ``{"rows": [...]}`` as tuples of values, and whether ``explain`` is set beside them."""
-        if self._decode is None:
-            return None
-        try:
-            request = self._decode(body)
-        except _FAILURES:
+    def _read_rows(self, body: bytes) -> tuple[list[Any], bool, bool] | None:
+        """The rows of a body ``{"rows": [...]}`` as tuples of values.
+
+        Beside them, whether ``explain`` is set and whether no value is missing.
+        """
+        request, complete = None, True
+        for decode in self._decoders:
+            with suppress(*_FAILURES):
+                request = decode(body)
+                break
+            complete = False
+        if request is None:
             return None
         n_members = 1 if request.explain is msgspec.UNSET else 2
         n_rows = len(request.rows)
         if not self._has_each_once(body, n_members + n_rows * len(self._columns), n_rows):
             return None
-        return list(map(msgspec.structs.astuple, request.rows)), request.explain is True
+        return list(map(msgspec.structs.astuple, request.rows)), request.explain is True, complete
 
     def _has_each_once(self, body: bytes, n_members: int, n_rows: int) -> bool:
         """Whether as many colons as members tell that no name came twice: a repeated one would be lost silently.
 
         Colons stand in names too, where only an escape could hide one, and in values, of which all are too many.
         """
-        n_colons = body.count(b":") if len(body) < LARGE else np.count_nonzero(np.frombuffer(body, np.uint8) == _COLON)
+        by_array = len(body) >= _COUNTED_BY_ARRAY
+        n_colons = np.count_nonzero(np.frombuffer(body, np.uint8) == _COLON) if by_array else body.count(b":")
         if n_colons != n_members + n_rows * self._colons_in_names:
             return False
         return not self._colons_in_names or rb"\u003" not in body
@@ -110,24 +122,27 @@ class RowCodec:
     def read_small(self, body: bytes) -> SmallBody | None:
         """The rows of a body ``{"rows": [...]}``, beside which ``explain`` may stand."""
         read = self._read_rows(body)
-        cells = None if read is None else self._cells(read[0], may_lack=b"null" in body)
-        return None if read is None or cells is None else SmallBody(cells[0], read[1], cells[1])
+        if read is None:
+            return None
+        values, explain, complete = read
+        if not complete and not self._takes_missing:
+            return None
+        cells = self._cells(values, complete=complete)
+        return None if cells is None else SmallBody(cells, explain, complete)
 
-    def _cells(self, rows: list[Sequence[Any]], *, may_lack: bool = True) -> tuple[list[Sequence[Any]], bool] | None:
-        """Rows of values as rows of cells, and whether none is missing, which is not looked for unless any may be."""
+    def _cells(self, rows: list[Sequence[Any]], *, complete: bool = False) -> list[Sequence[Any]] | None:
+        """Rows of values as rows of cells; ``complete`` where none is missing."""
         if self._coded:
             encoded = [self._encode_levels(row) for row in rows]
             if None in encoded:
                 return None
             rows = encoded  # type: ignore[assignment]
-        complete = True
-        for place, row in enumerate(rows if may_lack else ()):
+        for place, row in enumerate(() if complete else rows):
             if None in row:
                 if not self._takes_missing:
                     return None
-                complete = False
                 rows[place] = [MISSING if cell is None else cell for cell in row]
-        return rows, complete
+        return rows
 
     def _encode_levels(self, row: Sequence[Any]) -> list[Any] | None:
         cells = list(row)
@@ -175,7 +190,7 @@ class RowCodec:
             with suppress(struct.error):  # a value is missing
                 return to_matrix(rows)
         cells = self._cells(rows)
-        return None if cells is None else to_matrix(cells[0])
+        return None if cells is None else to_matrix(cells)
 
     @staticmethod
     def _in_order(values: FloatArray, order: Sequence[int]) -> FloatArray:
@@ -232,12 +247,16 @@ def to_matrix(rows: Sequence[Sequence[Any]]) -> FloatArray:
     return np.frombuffer(b"".join(starmap(pack, rows))).reshape(len(rows), -1)
 
 
-def _cell_type(column: Column) -> Any:
+def _value_type(column: Column) -> Any:
     if column.is_numeric:
-        return float | None
+        return float
     if column.level_type == "number":
-        return int | float | None
-    return bool | None if column.level_type == "boolean" else str | None
+        return int | float
+    return bool if column.level_type == "boolean" else str
+
+
+def _cell_type(column: Column) -> Any:
+    return _value_type(column) | None
 
 
 def _codes(column: Column, inputs: Inputs) -> dict[Scalar, float] | None:

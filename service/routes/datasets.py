@@ -9,10 +9,11 @@ from fastapi import Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
-from service.deps import Cursor, PageSize, Services, ServicesHere, Trainer
+from service.deps import Cursor, PageSize, ServicesHere, Trainer
 from service.operations import datasets as operations
 from service.schemas.base import Page, timestamp
 from service.schemas.datasets import Dataset, DatasetProfile, DatasetRows, Revision
+from service.services import Services
 from service.web.openapi import content, created, errors
 from service.web.strict_routes import make_router
 from service.web.uploads import Upload, receive

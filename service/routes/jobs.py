@@ -12,11 +12,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from service import strict_json
-from service.deps import Cursor, PageSize, Services, ServicesHere, Trainer
+from service.deps import Cursor, PageSize, ServicesHere, Trainer
 from service.errors import Unavailable
 from service.operations import jobs as operations
 from service.schemas.base import Page, timestamp, timestamp_or_none
 from service.schemas.jobs import Job, JobKind, JobRequest, StateName
+from service.services import Services
 from service.web.openapi import content, created, errors
 from service.web.strict_routes import make_router
 

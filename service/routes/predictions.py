@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from service.deps import Predictor, Services, ServicesHere
+from service.deps import Predictor, ServicesHere
 from service.operations.answering import IN_THREAD, MEDIA_TYPES, Call, Reply, answer, format_of, format_wanted
 from service.operations.decision import parse_decision
 from service.operations.predict import Bounds, Form
@@ -19,6 +19,7 @@ from service.operations.rows import Options
 from service.problems import describer
 from service.routes.models import Reference
 from service.schemas.predictions import Explanations, Matrix, NamedRows, Predictions
+from service.services import Services
 from service.web.openapi import Responses, errors
 from service.web.strict_routes import make_router
 

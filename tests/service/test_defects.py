@@ -37,3 +37,21 @@ def test_a_defect_is_a_problem_document_too(
     assert problem(answer, 500)["title"] == "The service failed"
     assert "inside" not in answer.text
     assert "inside" in caplog.text
+
+
+def test_a_service_that_cannot_load_its_routes_is_not_ready(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(data=tmp_path)
+    Store(settings.store_url).upgrade()
+    monkeypatch.setattr("service.api.make_api", lambda services: broken())
+    app: Any = create_app(settings)
+    app.services.keyring.replace([], any_made=False)
+
+    async def ask() -> list[httpx.Response]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+            return [await client.get(path) for path in ("/api/v1/learners", "/health/ready", "/health/live")]
+
+    for answer in asyncio.run(ask()):
+        problem(answer, 500)
+    assert "inside" in caplog.text

@@ -1,0 +1,28 @@
+"""The parts of one API process, which every door and route is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.metrics import Metrics
+from service.operations.ingesting import Ingester
+from service.operations.keys import Keyring
+from service.operations.serving import Serving
+from service.settings import Settings
+from service.store.blobs import Blobs
+from service.store.session import Store
+from service.web.gate import InFlight
+
+
+@dataclass
+class Services:
+    """Put together by :mod:`service.app`."""
+
+    settings: Settings
+    store: Store
+    blobs: Blobs
+    keyring: Keyring
+    serving: Serving
+    metrics: Metrics
+    in_flight: InFlight
+    ingester: Ingester
