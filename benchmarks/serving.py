@@ -4,12 +4,13 @@ Both run as one process each and are measured in turns with wrk, so that both me
 model is a tree on scikit-learn's breast-cancer data (30 numeric columns); every answer is compared with
 the library's, rows on thresholds and with missing values included.
 
-    python benchmarks/serving.py [--rounds 3] [--seconds 3] [--only 1,explain,100,matrix,named,csv]
+    python benchmarks/serving.py [--rounds 3] [--seconds 3] [--only 1,explain,100,matrix,named,csv,arrow]
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import platform
@@ -30,6 +31,7 @@ from typing import Any, NamedTuple
 import httpx
 import numpy as np
 import psutil
+import pyarrow as pa
 from sklearn.datasets import load_breast_cancer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -43,6 +45,7 @@ from service.settings import Settings
 from service.store.blobs import Blobs
 from service.store.session import Store
 
+ARROW = "application/vnd.apache.arrow.stream"
 ADDRESS = "/api/v1/models/cancer/predictions"
 BARE = """
 async def app(scope, receive, send):
@@ -126,7 +129,16 @@ def make_cases(names: list[str], data: np.ndarray) -> list[Case]:
         Case("matrix", "10,000 rows, columns + data", _json(columns=names, data=many.tolist()), (1, 4), 0.25),
         Case("named", "10,000 named rows", _json(rows=rows), (1, 4), 0.15),
         Case("csv", "10,000 rows of CSV", table, (1,), 0.0, "text/csv"),
+        Case("arrow", "10,000 rows of Arrow", arrow_stream(names, many), (1,), 0.0, ARROW),
     ]
+
+
+def arrow_stream(names: list[str], rows: np.ndarray) -> bytes:
+    """The rows as an Arrow IPC stream."""
+    table, sink = pa.table(dict(zip(names, rows.T, strict=True))), io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
 
 
 def _json(**body: Any) -> bytes:

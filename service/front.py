@@ -1,8 +1,8 @@
 """The fast door: answers plain prediction requests before FastAPI's router is asked.
 
 The router alone takes longer than a prediction. So this ASGI wrapper looks at
-``POST /api/v1/models/{ref}/predictions`` first and answers it if everything about it is plain: JSON
-or CSV without a query, a valid key, a model that there is, rows without a fault. Whatever is not plain goes on to
+``POST /api/v1/models/{ref}/predictions`` first and answers it if everything about it is plain: JSON,
+CSV or Arrow without a query, a valid key, a model that there is, rows without a fault. Whatever is not plain goes on to
 the app, body included, and is answered by the route, which calls the same functions. So every error,
 every option and every other format has one place, and both doors give the same bytes.
 """
@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import ServiceError
 from service.logs import logger
-from service.operations.answering import IN_THREAD, answer_csv, answer_fast, answer_large
+from service.operations.answering import IN_THREAD, answer_arrow, answer_csv, answer_fast, answer_large
 from service.operations.predict import Bounds, Describe
 from service.operations.served import ServedModel
 from service.problems import describer
@@ -33,8 +33,8 @@ ROUTE = PREFIX + "{ref}" + SUFFIX
 Answer = Callable[[ServedModel, bytes, Bounds, Describe], tuple[bytes, int] | None]
 #: Threads for large bodies. Reading them holds the interpreter's lock, so more would stand in each other's way.
 _LARGE_AT_ONCE = 2
-_JSON, _CSV = b"application/json", b"text/csv"
-_FORMATS = {_JSON: _JSON, _CSV: _CSV}
+_JSON, _CSV, _ARROW = b"application/json", b"text/csv", b"application/vnd.apache.arrow.stream"
+_FORMATS = {_JSON: _JSON, _CSV: _CSV, _ARROW: _ARROW}
 
 
 class Front:
@@ -53,7 +53,8 @@ class Front:
         self.bounds = Bounds(limits.batch_rows, limits.json_depth)
         self.describe = describer(minimal=services.settings.error_detail == "minimal")
         self.threads = ThreadPoolExecutor(_LARGE_AT_ONCE, thread_name_prefix="large-body")
-        self.headers = {_JSON: _answer_headers(_JSON), _CSV: _answer_headers(_CSV + b"; charset=utf-8")}
+        types = {_JSON: _JSON, _CSV: _CSV + b"; charset=utf-8", _ARROW: _ARROW}
+        self.headers = {sent: _answer_headers(content_type) for sent, content_type in types.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST":
@@ -105,10 +106,10 @@ class Front:
                 body = message["body"]
             if messages and messages[-1].get("more_body"):
                 answered = None
-            elif len(body) < IN_THREAD:
+            elif len(body) < IN_THREAD and media_type != _ARROW:
                 answered = self._try(answer_fast if media_type == _JSON else answer_csv, model, body)
             else:
-                answer = answer_large if media_type == _JSON else answer_csv
+                answer = {_JSON: answer_large, _CSV: answer_csv, _ARROW: answer_arrow}[media_type]
                 loop = asyncio.get_running_loop()
                 answered = await loop.run_in_executor(self.threads, self._try, answer, model, body)
             if answered is not None:
@@ -157,7 +158,7 @@ def _answer_headers(content_type: bytes) -> list[tuple[bytes, bytes]]:
 
 
 def _plain_format(headers: list[tuple[bytes, bytes]], max_bytes: int) -> bytes | None:
-    """The media type of a request whose headers ask for its own format, JSON or CSV, and nothing else."""
+    """The media type of a request whose headers ask for its own format, JSON, CSV or Arrow, and nothing else."""
     media_type, accept = None, b"*/*"
     for name, value in headers:
         if name == b"content-type":

@@ -102,7 +102,7 @@ def read_csv_numbers(rows: bytes, n_columns: int) -> FloatArray | None:
         n_columns: how many cells each row must have.
 
     Returns:
-        float64 of shape (n, d), column-major, n > 0, NaN for an empty cell; None for any other text, for blank
+        float64 of shape (n, d), row-major, n > 0, NaN for an empty cell; None for any other text, for blank
         lines, and for numbers in a form that JSON does not know.
     """
     text = rows.replace(b"\r\n", b"\n") if b"\r" in rows else rows
@@ -134,7 +134,7 @@ def _read_rows(text: bytes, n_columns: int) -> FloatArray | None:
     is_end = table == float(_END)
     if not is_end[:, -1].all() or np.count_nonzero(is_end) != len(table):
         return None
-    return np.asfortranarray(table[:, :-1])
+    return np.ascontiguousarray(table[:, :-1])
 
 
 def _count(text: bytes, letter: str) -> int:

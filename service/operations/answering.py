@@ -11,17 +11,18 @@ from service.errors import Fault, NotAcceptable, UnsupportedMediaType
 from service.operations.codec import LARGE, to_matrix
 from service.operations.policies import under_policies
 from service.operations.predict import Bounds, Describe, Form, answer_json, join_answer, plain_tail, read_body
-from service.operations.row_formats import PLAIN_BATCH, TextFormat, TextRows, in_batches, read_rows, write_lines
+from service.operations.row_formats import PLAIN_BATCH, RowFormat, SentRows, in_batches, read_rows, write_rows
 from service.operations.rows import Encoded, Options
 from service.operations.served import ServedModel
 
-Format = Literal["json", "csv", "tsv", "ndjson"]
+Format = Literal["json", "csv", "tsv", "ndjson", "arrow"]
 
 MEDIA_TYPES: dict[Format, str] = {
     "json": "application/json",
     "csv": "text/csv",
     "tsv": "text/tab-separated-values",
     "ndjson": "application/x-ndjson",
+    "arrow": "application/vnd.apache.arrow.stream",
 }
 _FORMATS: dict[str, Format] = {media_type: name for name, media_type in MEDIA_TYPES.items()} | {
     "application/jsonl": "ndjson",
@@ -113,11 +114,11 @@ def answer(
         BadRequest, Invalid, TooLarge: see :mod:`service.operations.predict`.
     """
     options = call.options
-    read: Encoded | TextRows
+    read: Encoded | SentRows
     if call.sent == "json":
         read, options = _read_json(model, body, call, bounds)
     else:
-        read = _read_text(model, body, call.sent, options, bounds)
+        read = _read_others(model, body, call.sent, options, bounds)
     model = under_policies(model, options)
     media_type = MEDIA_TYPES[call.wanted]
     if call.wanted == "json":
@@ -128,21 +129,22 @@ def answer(
         batches = iter((read,)) if call.sent == "json" else in_batches(read)
     else:
         batches = read.batches(model, options)
-    lines = write_lines(model, _counted(batches, count), options, describe, call.wanted, call.form)
+    lines = write_rows(model, _counted(batches, count), options, describe, call.wanted, call.form)
     return Reply(media_type, b"".join(lines) if _is_short(read, call) else lines)
 
 
-def _is_short(read: Encoded | TextRows, call: Call) -> bool:
-    """Whether the lines of an answer to CSV are written before they are sent."""
+def _is_short(read: Encoded | SentRows, call: Call) -> bool:
+    """Whether an answer to plain rows is written before it is sent."""
     explained = call.options.explain or call.form == "explanations"
-    return isinstance(read, Encoded) and call.sent == "csv" and read.n_rows <= PLAIN_BATCH and not explained
+    return isinstance(read, Encoded) and call.sent in ("csv", "arrow") and read.n_rows <= PLAIN_BATCH and not explained
 
 
-def _read_text(
-    model: ServedModel, body: bytes, sent: TextFormat, options: Options, bounds: Bounds
-) -> Encoded | TextRows:
-    if sent == "csv" and options.missing != "reject":
-        encoded = model.codec.read_csv(body, bounds.rows)
+def _read_others(
+    model: ServedModel, body: bytes, sent: RowFormat, options: Options, bounds: Bounds
+) -> Encoded | SentRows:
+    if sent in ("csv", "arrow") and options.missing != "reject":
+        read = model.codec.read_csv if sent == "csv" else model.codec.read_arrow
+        encoded = read(body, bounds.rows)
         if encoded is not None:
             return encoded
     return read_rows(body, sent, bounds)
@@ -193,6 +195,14 @@ def answer_large(model: ServedModel, body: bytes, bounds: Bounds, describe: Desc
 def answer_csv(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
     """The same for CSV of numbers, answered in CSV."""
     encoded = model.codec.read_csv(body, min(bounds.rows, PLAIN_BATCH))
-    if encoded is None:
-        return None
-    return b"".join(write_lines(model, iter((encoded,)), Options(), describe, "csv")), encoded.n_rows
+    return None if encoded is None else _answer_rows(model, encoded, describe, "csv")
+
+
+def answer_arrow(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
+    """The same for an Arrow stream of numbers, to be called in a thread: the first one loads a large library."""
+    encoded = model.codec.read_arrow(body, min(bounds.rows, PLAIN_BATCH))
+    return None if encoded is None else _answer_rows(model, encoded, describe, "arrow")
+
+
+def _answer_rows(model: ServedModel, encoded: Encoded, describe: Describe, row_format: RowFormat) -> tuple[bytes, int]:
+    return b"".join(write_rows(model, iter((encoded,)), Options(), describe, row_format)), encoded.n_rows

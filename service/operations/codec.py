@@ -24,6 +24,7 @@ import numpy as np
 
 from learners.table import MISSING, UNSEEN, Column, parse_number
 from learners.types import FloatArray, Scalar
+from service.formats.arrow_rows import read_arrow
 from service.formats.json_numbers import read_csv_numbers, read_matrix
 from service.operations.rows import Encoded, Inputs
 
@@ -216,6 +217,19 @@ class RowCodec:
         if not self._takes_missing and np.isnan(values).any():
             return None
         return Encoded(self._in_order(values, order))
+
+    def read_arrow(self, body: bytes, max_rows: int) -> Encoded | None:
+        """The rows of an Arrow stream of all columns, at most so many, all of plain numbers.
+
+        Raises:
+            ServiceError: see :func:`service.formats.arrow_rows.read_arrow`.
+        """
+        if self._coded:
+            return None
+        values = read_arrow(body, max_rows).numbers([column.name for column in self._columns])
+        if values is None or not len(values) or (not self._takes_missing and np.isnan(values).any()):
+            return None
+        return Encoded(values)
 
     def _order(self, names: Sequence[Any]) -> tuple[int, ...] | None:
         """The column of each of the names, which must be all of the model's."""

@@ -1,4 +1,4 @@
-"""Prediction rows and answers as CSV and as newline-delimited JSON.
+"""Prediction rows and answers as CSV, as newline-delimited JSON and as an Arrow stream.
 
 The same values are encoded by the same code as those of a JSON request (:mod:`service.operations.rows`);
 only the outermost form differs. Answers are made a batch at a time while they are being sent.
@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
-import msgspec
 import numpy as np
 
 from service import strict_json
 from service.errors import Fault, ServiceError
-from service.formats.record_texts import CsvRows, read_csv
+from service.formats.arrow_rows import read_arrow
+from service.formats.record_texts import read_csv
 from service.formats.records import check_names
+from service.operations.answer_cells import AnswerCells, Notes, plain_text
 from service.operations.json_text import encode_json
 from service.operations.predict import Bounds, Describe, Form, answer_rows, check_count
 from service.operations.rows import Encoded, Options, encode_matrix, encode_records
 from service.operations.served import ServedModel
 
-TextFormat = Literal["csv", "tsv", "ndjson"]
+RowFormat = Literal["csv", "tsv", "ndjson", "arrow"]
 
 #: Rows that are answered at a time.
 BATCH = 2000
@@ -37,22 +38,31 @@ _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 @dataclass(frozen=True)
-class TextRows:
-    """Rows of a text body, not yet encoded: of CSV split into cells, of NDJSON as lines with their numbers."""
+class SentRows:
+    """Rows of a body, not yet encoded.
 
-    rows: CsvRows | list[tuple[int, bytes]]
-    depth: int
+    Attributes:
+        data: lists of cells, or of NDJSON its lines.
+        lines: the line of each row; None where a format has none.
+        names: of the cells; None of NDJSON.
+        depth: how deep a line's JSON may be.
+    """
+
+    data: list[Any]
+    lines: list[int] | None
+    names: list[str] | None = None
+    depth: int = 0
 
     def __len__(self) -> int:
-        return len(self.rows.data) if isinstance(self.rows, CsvRows) else len(self.rows)
+        return len(self.data)
 
     def encode(self, model: ServedModel, options: Options, first: int = 0, last: int | None = None) -> Encoded:
         """The rows from ``first`` to before ``last`` encoded."""
-        part = slice(first, last)
-        if isinstance(self.rows, CsvRows):
-            data, lines = self.rows.data[part], self.rows.lines[part]
-            return encode_matrix(self.rows.names, data, model.inputs, options, lines)
-        objects = [_read_object(line, number, self.depth) for number, line in self.rows[part]]
+        data = self.data[first:last]
+        lines = None if self.lines is None else self.lines[first:last]
+        if self.names is not None:
+            return encode_matrix(self.names, data, model.inputs, options, lines)
+        objects = [_read_object(line, number, self.depth) for number, line in zip(lines or (), data, strict=True)]
         encoded = encode_records(objects, model.inputs, options)
         for row, fault in enumerate(objects):
             if isinstance(fault, Fault):
@@ -71,21 +81,25 @@ def in_batches(encoded: Encoded) -> Iterator[Encoded]:
         yield Encoded(np.ascontiguousarray(encoded.values[first : first + PLAIN_BATCH]))
 
 
-def read_rows(body: bytes, text_format: TextFormat, bounds: Bounds) -> TextRows:
-    """Look at a text body: its header, and whether it has too many rows.
+def read_rows(body: bytes, row_format: RowFormat, bounds: Bounds) -> SentRows:
+    """Look at a body that is no JSON: its columns, and whether it has too many rows.
 
     Raises:
-        UnsupportedMediaType: not UTF-8. BadRequest: a quote is not closed.
-        Invalid: no header, or one that names a column twice. TooLarge: too many rows.
+        UnsupportedMediaType: not UTF-8, or compressed. BadRequest: a quote is not closed, or the stream is broken.
+        Invalid: no header, or one that names a column twice, or a column of another type. TooLarge: too many rows.
     """
-    if text_format == "ndjson":
+    if row_format == "ndjson":
         lines = [(number, line) for number, line in enumerate(body.splitlines(), 1) if line.strip()]
         check_count(len(lines), bounds)
-        return TextRows(lines, bounds.depth)
-    rows = read_csv(body, _DELIMITERS[text_format])
+        return SentRows([line for _, line in lines], [number for number, _ in lines], depth=bounds.depth)
+    if row_format == "arrow":
+        sent = read_arrow(body, bounds.rows)
+        check_names(sent.names)
+        return SentRows(sent.values(), None, sent.names)
+    rows = read_csv(body, _DELIMITERS[row_format])
     check_names(rows.names)
     check_count(len(rows.data), bounds)
-    return TextRows(rows, bounds.depth)
+    return SentRows(rows.data, rows.lines, rows.names)
 
 
 def _read_object(line: bytes, number: int, depth: int) -> Any:
@@ -95,27 +109,53 @@ def _read_object(line: bytes, number: int, depth: int) -> Any:
         return Fault(error.detail, line=number)
 
 
-def write_lines(
+class Writer(Protocol):
+    """Writes the answers to rows in some format, some rows at a time."""
+
+    def begin(self) -> bytes:
+        """What stands before all answers."""
+
+    def plain(self, first: int, answers: Sequence[bytes]) -> bytes:
+        """Answers about which there is nothing to say, as JSON members, to rows from number ``first`` on."""
+
+    def noted(self, first: int, answers: Iterable[tuple[bytes, Notes]]) -> bytes:
+        """Any answers, each with what is said of its row."""
+
+    def end(self) -> bytes:
+        """What stands after all answers."""
+
+
+def _writer(model: ServedModel, row_format: RowFormat, form: Form, *, explained: bool) -> Writer:
+    if row_format == "arrow":
+        from service.operations.arrow_answers import ArrowWriter  # a large library, which few requests need
+
+        return ArrowWriter(model, form, explained=explained)
+    if row_format == "ndjson":
+        return _NdjsonWriter(model)
+    return _CsvWriter(model, _DELIMITERS[row_format], form, explained=explained)
+
+
+def write_rows(
     model: ServedModel,
     batches: Iterator[Encoded],
     options: Options,
     describe: Describe,
-    text_format: TextFormat,
+    row_format: RowFormat,
     form: Form = "predictions",
 ) -> Iterator[bytes]:
-    """The answers of encoded rows as lines. CSV begins with a header."""
-    writer = _NdjsonWriter(model) if text_format == "ndjson" else _CsvWriter(model, _DELIMITERS[text_format], form)
+    """The answers to encoded rows, row by row in some format."""
     explained = options.explain or form == "explanations"
-    yield writer.header(explained=explained)
+    writer = _writer(model, row_format, form, explained=explained)
+    yield writer.begin()
     first = 0
     for encoded in batches:
         if not explained and encoded.is_plain:
             yield writer.plain(first, model.answers(encoded.values))
-            first += encoded.n_rows
-            continue
-        members = answer_rows(model, encoded, options, _numbered_from(first, describe), form, noted=True)
-        yield b"".join(writer.line(first + row, part, encoded.notes(row)) for row, part in enumerate(members))
+        else:
+            members = answer_rows(model, encoded, options, _numbered_from(first, describe), form, noted=True)
+            yield writer.noted(first, zip(members, map(encoded.notes, range(encoded.n_rows)), strict=True))
         first += encoded.n_rows
+    yield writer.end()
 
 
 def _numbered_from(first: int, describe: Describe) -> Describe:
@@ -131,7 +171,7 @@ class _NdjsonWriter:
         if model.decision is not None:
             self.version += b',"decision":%b' % encode_json(model.decision.brief)
 
-    def header(self, *, explained: bool) -> bytes:
+    def begin(self) -> bytes:
         return b""
 
     def plain(self, first: int, answers: Sequence[bytes]) -> bytes:
@@ -140,7 +180,14 @@ class _NdjsonWriter:
             b'{"row":%d,%b%b}\n' % (row, members, self.version) for row, members in enumerate(answers, first)
         )
 
-    def line(self, row: int, members: bytes, notes: dict[str, list[str]]) -> bytes:
+    def noted(self, first: int, answers: Iterable[tuple[bytes, Notes]]) -> bytes:
+        """The lines of answers with what is said of their rows."""
+        return b"".join(self._line(row, members, notes) for row, (members, notes) in enumerate(answers, first))
+
+    def end(self) -> bytes:
+        return b""
+
+    def _line(self, row: int, members: bytes, notes: Notes) -> bytes:
         noted = b"," + encode_json(notes)[1:-1] if notes else b""
         return b'{"row":%d,%b%b%b}\n' % (row, members, self.version, noted)
 
@@ -148,23 +195,15 @@ class _NdjsonWriter:
 class _CsvWriter:
     """One record a row: the answer, its probabilities, the version, and what there is to say."""
 
-    def __init__(self, model: ServedModel, delimiter: str, form: Form) -> None:
+    def __init__(self, model: ServedModel, delimiter: str, form: Form, *, explained: bool) -> None:
         self.model = model
         self.delimiter = delimiter
-        self.form = form
-        self.explained = False
-        self.decision = [] if model.decision is None else [model.decision.brief]
-        self.classes = [_csv_text(label) for label in model.identity.classes]
-        self.answer = "label" if model.identity.task == "classification" else "value"
+        self.cells = AnswerCells(model, form, explained=explained)
         #: Rows of one leaf are written alike but for their number.
         self.known: dict[tuple[bytes, str], bytes] = {}
 
-    def header(self, *, explained: bool) -> bytes:
-        self.explained = explained
-        names = ["row", self.answer, *(f"probability_{label}" for label in self.classes), "model", "version"]
-        if self.decision:
-            names += ["decision", "model_label"]
-        return self._record([*names, "warnings", "error", *(["explanation"] if explained else [])])
+    def begin(self) -> bytes:
+        return self._record(["row", *self.cells.names])
 
     def plain(self, first: int, answers: Sequence[bytes]) -> bytes:
         """The lines of answers about which there is nothing to say."""
@@ -176,7 +215,13 @@ class _CsvWriter:
         pieces[1::2] = map(rests.__getitem__, answers)
         return b"".join(pieces)
 
-    def line(self, row: int, members: bytes, notes: dict[str, list[str]]) -> bytes:
+    def noted(self, first: int, answers: Iterable[tuple[bytes, Notes]]) -> bytes:
+        return b"".join(self._line(row, members, notes) for row, (members, notes) in enumerate(answers, first))
+
+    def end(self) -> bytes:
+        return b""
+
+    def _line(self, row: int, members: bytes, notes: Notes) -> bytes:
         key = (members, repr(notes) if notes else "")
         rest = self.known.get(key)
         if rest is None:
@@ -185,23 +230,11 @@ class _CsvWriter:
             rest = self.known[key] = self._after_number(members, notes)
         return b"%d%b" % (row, rest)
 
-    def _after_number(self, members: bytes, notes: dict[str, list[str]]) -> bytes:
-        answer = msgspec.json.decode(b"{" + members + b"}")
-        identity = [self.model.identity.name, self.model.identity.version]
-        blank = [""] * len(self.classes)
-        reason = [_reason_text(answer.get("explanation", answer))] if self.explained else []
-        if "error" in answer:
-            faults = "; ".join(_fault_text(fault) for fault in answer["error"]["errors"])
-            undecided = [*self.decision, *("" for _ in self.decision)]
-            return self._record(["", "", *blank, *identity, *undecided, "", faults, *([""] if self.explained else [])])
-        said = [_warning_text(warning) for warning in answer.get("warnings", ())]
-        said += [f"{name.replace('_', ' ')}: {', '.join(columns)}" for name, columns in notes.items()]
-        shares = [_csv_text(share) for share in answer.get("probabilities", ())]
-        told = [*self.decision, *(_csv_text(answer.get("model_label", answer["label"])) for _ in self.decision)]
-        own = _csv_text(answer[self.answer])
-        return self._record(["", own, *shares, *identity, *told, "; ".join(said), "", *reason])
+    def _after_number(self, members: bytes, notes: Notes) -> bytes:
+        cells = self.cells.of(members, notes)
+        return self._record(["", *("" if cell is None else plain_text(cell) for cell in cells)])
 
-    def _record(self, cells: Sequence[Any]) -> bytes:
+    def _record(self, cells: Sequence[str]) -> bytes:
         buffer = io.StringIO(newline="")
         csv.writer(buffer, delimiter=self.delimiter, lineterminator="\n").writerow(cells)
         return buffer.getvalue().encode()
@@ -218,29 +251,3 @@ def _numbers(first: int, count: int) -> list[bytes]:
 @cache
 def _first_numbers() -> list[bytes]:
     return [b"%d" % row for row in range(_MAX_KEPT_NUMBERS)]
-
-
-def _csv_text(value: Any) -> str:
-    return value if isinstance(value, str) else encode_json(value).decode()
-
-
-def _fault_text(fault: dict[str, Any]) -> str:
-    return f"{fault['column']}: {fault['message']}" if "column" in fault else str(fault["message"])
-
-
-def _warning_text(warning: dict[str, Any]) -> str:
-    if warning["kind"] == "unseen":
-        return f"unseen: {warning['column']}"
-    return f"missing: {', '.join(warning['columns'])}"
-
-
-def _reason_text(reason: dict[str, Any]) -> str:
-    """Each branch's tests joined by "and", the branches by "or" with their weights; or the rule that answered."""
-    if reason.get("kind") == "rule":
-        tests = " and ".join(one["condition"]["text"] for one in reason["conditions"])
-        return f"rule {reason['rank']}: {tests or 'no rule covers the row'}"
-    branches = []
-    for branch in reason.get("branches", ()):
-        tests = " and ".join(step["condition"]["text"] for step in branch["steps"]) or "always"
-        branches.append(tests if branch["weight"] == 1 else f"{tests} (weight {branch['weight']:.6g})")
-    return " or ".join(branches)

@@ -64,7 +64,7 @@ _CSV_EXAMPLE = "outlook,humidity\nsunny,70\nrainy,\n"
 
 
 def _request_body() -> dict[str, Any]:
-    """The request's body for the OpenAPI document: a body is read by hand, in any of four formats."""
+    """The request's body for the OpenAPI document: a body is read by hand, in any of its formats."""
     text = {"type": "string"}
     return {
         "requestBody": {
@@ -80,6 +80,7 @@ def _request_body() -> dict[str, Any]:
                 },
                 "text/csv": {"schema": text, "example": _CSV_EXAMPLE},
                 "text/tab-separated-values": {"schema": text},
+                MEDIA_TYPES["arrow"]: {"schema": {"type": "string", "format": "binary"}},
                 "application/x-ndjson": {"schema": text, "example": '{"outlook": "sunny", "humidity": 70}\n'},
             },
         }
@@ -115,8 +116,8 @@ async def predict(
     """Answer each row with a label and its probabilities, or a value, and name the version that answered.
 
     Options stand in the query or, stronger, in a JSON body. A bad row gets an error of its own and fails no
-    other; a JSON request of nothing but bad rows is refused. CSV and NDJSON come back as they came, unless
-    `Accept` names another format.
+    other; a JSON request of nothing but bad rows is refused. CSV, NDJSON and Arrow streams come back as they
+    came, unless `Accept` names another format.
 
     Labels in CSV are as they are, those too that a spreadsheet would take for formulas (`=`, `+`, `-`, `@` at
     the beginning): import such columns as text, or take JSON.

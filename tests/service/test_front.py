@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import threading
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pyarrow as pa
 import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -236,6 +238,32 @@ def test_the_front_answers_csv_of_numbers(doors: Doors, sent: str, headers: dict
 def test_other_csv_is_answered_by_the_route(doors: Doors, sent: str) -> None:
     _, by_front = doors.both(sent, CSV, NUMBERS)
     assert not by_front
+
+
+def arrow(**columns: list[Any]) -> bytes:
+    table, sink = pa.table(columns), io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("sent", "plain"),
+    [
+        (arrow(humidity=[85, 70], temperature=[64.5, 2.0]), True),
+        (arrow(temperature=[85, None], humidity=[None, None]), False),
+        (arrow(temperature=[85.0, None], humidity=[None, 3.0]), True),
+        (arrow(temperature=[85.0], humidity=["70"]), False),
+        (arrow(temperature=[85.0]), False),
+        (arrow(temperature=[float("inf")], humidity=[1.0]), False),
+        (arrow(temperature=pa.array([], pa.float64()), humidity=pa.array([], pa.float64())), False),
+        (b"broken", False),
+    ],
+)
+def test_arrow_is_answered_alike_at_both_doors(doors: Doors, sent: bytes, plain: bool) -> None:
+    answered, by_front = doors.both(sent, {"content-type": "application/vnd.apache.arrow.stream"}, NUMBERS)
+    assert answered.status_code == (400 if sent == b"broken" else 200)
+    assert by_front == plain
 
 
 def test_a_body_in_pieces_is_put_together(doors: Doors) -> None:

@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from learners.catalog import load_model
@@ -137,6 +138,65 @@ def test_csv_comes_back_as_csv_with_the_answer_of_each_row(weather: Api) -> None
     assert rows[0]["warnings"] == "ignored columns: extra"
     assert "temperature" in rows[1]["error"]
     assert "5 values" in rows[2]["error"]
+
+
+def arrow(rows: list[dict[str, Any]]) -> bytes:
+    """Rows as an Arrow stream."""
+    table, sink = pa.Table.from_pylist(rows), io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+ARROW = "application/vnd.apache.arrow.stream"
+
+
+def test_arrow_comes_back_as_arrow_with_the_cells_of_csv_in_their_types(weather: Api) -> None:
+    rows = [SUNNY | {"extra": 1}, SUNNY | {"outlook": "foggy"}, {"outlook": "rainy"}, {}]
+    names = [*SUNNY, "extra"]
+    sent = arrow([dict.fromkeys(names) | row for row in rows])
+    answered = weather.post("/api/v1/models/weather/explanations", content=sent, headers={"content-type": ARROW})
+    assert answered.headers["content-type"] == ARROW
+    table = pa.ipc.open_stream(answered.content).read_all()
+    lines = [",".join(names), *(",".join(str(row.get(name, "")) for name in names) for row in rows)]
+    as_csv = weather.post(
+        "/api/v1/models/weather/explanations", content="\n".join(lines), headers={"content-type": "text/csv"}
+    )
+    records = list(csv.DictReader(io.StringIO(as_csv.text)))
+    assert table.column_names == list(records[0])
+    texts = [
+        {
+            name: "" if value is None else value if isinstance(value, str) else json.dumps(value)
+            for name, value in row.items()
+        }
+        for row in table.to_pylist()
+    ]
+    assert texts == records
+    assert table.schema.field("row").type == table.schema.field("version").type == pa.int64()
+    assert table.schema.field("probability_no").type == pa.float64()
+
+
+def test_arrow_gives_the_answer_of_json_and_json_that_of_arrow(weather: Api) -> None:
+    rows = [{"sepallength": 5.0, "sepalwidth": None, "petallength": 1.4 + at, "petalwidth": 0.2} for at in range(5)]
+    expected = predict(weather, {"rows": rows}, "iris")
+    headers = {"content-type": ARROW, "accept": "application/json"}
+    answered = weather.post("/api/v1/models/iris/predictions", content=arrow(rows), headers=headers)
+    assert answered.json() == expected
+    for sent, media_type in ((arrow(rows), ARROW), (json.dumps({"rows": rows}).encode(), "application/json")):
+        headers = {"content-type": media_type, "accept": ARROW}
+        answered = weather.post("/api/v1/models/iris/predictions", content=sent, headers=headers)
+        table = pa.ipc.open_stream(answered.content).read_all()
+        assert table["label"].to_pylist() == [one["label"] for one in expected["predictions"]]
+        shares = [table[name].to_pylist() for name in table.column_names if name.startswith("probability_")]
+        assert [list(row) for row in zip(*shares, strict=True)] == [
+            one["probabilities"] for one in expected["predictions"]
+        ]
+
+
+@pytest.mark.parametrize(("sent", "status"), [(b"", 400), (b"no stream", 400), (arrow([{"outlook": [1]}]), 422)])
+def test_what_is_no_arrow_stream_of_values_is_a_problem(weather: Api, sent: bytes, status: int) -> None:
+    answered = weather.post("/api/v1/models/weather/predictions", content=sent, headers={"content-type": ARROW})
+    problem(answered, status)
 
 
 def test_ndjson_comes_back_line_by_line_and_says_what_was_wrong_with_which(weather: Api) -> None:

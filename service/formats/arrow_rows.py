@@ -1,0 +1,185 @@
+"""Prediction rows that come as an Arrow IPC stream.
+
+pyarrow is loaded with the first such request: it takes more memory than all else of a serving process.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from learners.table import EXACT_INTEGER, MISSING
+from learners.types import FloatArray
+from service.errors import BadRequest, Fault, Invalid, TooLarge, UnsupportedMediaType
+from service.formats.faults import cut, shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Places of fields in the tables of Arrow's ``Message.fbs``: offset of the field's entry in a table's vtable.
+_HEADER_TYPE, _HEADER, _COMPRESSION, _DICTIONARY_DATA = 6, 8, 10, 6
+_DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
+
+
+@dataclass(frozen=True)
+class ArrowRows:
+    """Rows as typed columns.
+
+    Attributes:
+        names: of the columns, in their order.
+        batches: with these columns; what they hold was validated.
+    """
+
+    names: list[str]
+    batches: list[pa.RecordBatch]
+
+    def __len__(self) -> int:
+        return sum(batch.num_rows for batch in self.batches)
+
+    def values(self) -> list[list[Any]]:
+        """The rows as lists of Python values, None where missing; NaN counts as missing."""
+        columns: list[list[Any]] = [[] for _ in self.names]
+        for batch in self.batches:
+            for cells, array in zip(columns, batch.columns, strict=True):
+                cells.extend(None if _is_nan(value) else value for value in _decoded(array).to_pylist())
+        return [list(row) for row in zip(*columns, strict=True)] if self.names else [[] for _ in range(len(self))]
+
+    def numbers(self, names: Sequence[str]) -> FloatArray | None:
+        """The columns of these names as a matrix, if the stream has just these, of nothing but plain numbers.
+
+        Returns:
+            float64 of shape (n, len(names)), column-major, NaN where missing; None where a column is absent or
+            too much, or holds anything but finite numbers that a double has exactly.
+        """
+        if len(names) != len(self.names) or set(names) != set(self.names):
+            return None
+        matrix = np.empty((len(names), len(self)))
+        first = 0
+        for batch in self.batches:
+            for place, name in enumerate(names):
+                numbers = _plain_numbers(batch.column(name))
+                if numbers is None:
+                    return None
+                matrix[place, first : first + batch.num_rows] = numbers
+            first += batch.num_rows
+        return None if np.isinf(matrix).any() else matrix.T
+
+
+def read_arrow(body: bytes, max_rows: int) -> ArrowRows:
+    """Read a stream.
+
+    Raises:
+        BadRequest: it is none, or broken. UnsupportedMediaType: it is compressed.
+        TooLarge: too many rows. Invalid: a column's type is not read here.
+    """
+    import pyarrow as pa
+
+    try:
+        _refuse_compressed(body)
+        with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
+            _check_types(reader.schema)
+            batches, n_rows = [], 0
+            for batch in reader:
+                n_rows += batch.num_rows
+                if n_rows > max_rows:
+                    raise too_many(n_rows, max_rows)
+                batch.validate(full=True)
+                batches.append(batch)
+            return ArrowRows(list(reader.schema.names), batches)
+    except (pa.ArrowException, OSError, UnicodeDecodeError, struct.error) as error:
+        reason = cut(str(error).splitlines()[0] if str(error) else type(error).__name__)
+        raise BadRequest(f"The body is no Arrow IPC stream: {reason}") from None
+
+
+def too_many(n_rows: int, max_rows: int) -> TooLarge:
+    """The error of a request with so many rows or more."""
+    return TooLarge(
+        f"The request has {n_rows} rows or more; at most {max_rows} are answered at once",
+        [Fault("too many rows", parameter="rows", allowed=max_rows)],
+    )
+
+
+def _refuse_compressed(body: bytes) -> None:
+    """Raise for buffers that would expand: how far is known only once it has happened."""
+    import pyarrow as pa
+
+    for message in pa.ipc.MessageReader.open_stream(pa.py_buffer(body)):
+        if _is_compressed(bytes(message.metadata)):
+            raise UnsupportedMediaType(
+                "Compressed Arrow streams are not read here; write the stream without compression",
+                [Fault("the record batches are compressed", parameter="Content-Type", allowed="uncompressed")],
+            )
+
+
+def _is_compressed(metadata: bytes) -> bool:
+    """Whether a message's record batch names a compression; pyarrow verified the structure of the table."""
+    message = struct.unpack_from("<I", metadata)[0]
+    kind_at, header_at = _field(metadata, message, _HEADER_TYPE), _field(metadata, message, _HEADER)
+    if kind_at is None or header_at is None or metadata[kind_at] not in (_DICTIONARY_BATCH, _RECORD_BATCH):
+        return False
+    batch = _target(metadata, header_at)
+    if metadata[kind_at] == _DICTIONARY_BATCH:
+        data_at = _field(metadata, batch, _DICTIONARY_DATA)
+        if data_at is None:
+            return False
+        batch = _target(metadata, data_at)
+    return _field(metadata, batch, _COMPRESSION) is not None
+
+
+def _field(metadata: bytes, table: int, entry: int) -> int | None:
+    """Where a field of a FlatBuffers table stands; None if it is absent."""
+    vtable = table - struct.unpack_from("<i", metadata, table)[0]
+    if entry >= struct.unpack_from("<H", metadata, vtable)[0]:
+        return None
+    offset = struct.unpack_from("<H", metadata, vtable + entry)[0]
+    return table + offset if offset else None
+
+
+def _target(metadata: bytes, at: int) -> int:
+    return int(at + struct.unpack_from("<I", metadata, at)[0])
+
+
+def _check_types(schema: pa.Schema) -> None:
+    from pyarrow import types
+
+    texts = (types.is_string, types.is_large_string, types.is_string_view)
+    tests = (types.is_integer, types.is_floating, types.is_null, types.is_boolean, *texts)
+    for field in schema:
+        kind = field.type.value_type if types.is_dictionary(field.type) else field.type
+        if not any(test(kind) for test in tests):
+            raise Invalid(
+                f"column {shown(field.name)} has the type {cut(str(field.type))}, which is not read here",
+                [Fault("type not read here", column=cut(field.name), allowed="numbers, booleans and texts")],
+            )
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _decoded(array: pa.Array) -> pa.Array:
+    from pyarrow import types
+
+    return array.dictionary_decode() if types.is_dictionary(array.type) else array
+
+
+def _plain_numbers(array: pa.Array) -> FloatArray | None:
+    """A numeric array as float64, NaN where null; None for any other and for integers that a double rounds."""
+    from pyarrow import types
+
+    if types.is_floating(array.type):
+        numbers: FloatArray = array.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+        return numbers
+    if not types.is_integer(array.type):
+        return None
+    known = array.drop_null().to_numpy()
+    if len(known) and (known.max() >= EXACT_INTEGER or known.min() <= -EXACT_INTEGER):
+        return None
+    numbers = np.full(len(array), MISSING)
+    numbers[array.is_valid().to_numpy(zero_copy_only=False)] = known
+    return numbers

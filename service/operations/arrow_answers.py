@@ -1,0 +1,82 @@
+"""Answers as an Arrow IPC stream: the columns of a CSV answer with their types."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from learners.types import IntArray
+from service.operations.answer_cells import AnswerCells, Notes
+from service.operations.predict import Form
+from service.operations.served import ServedModel
+
+
+class ArrowWriter:
+    """A :class:`service.operations.row_formats.Writer` of record batches.
+
+    Args:
+        model: which answers.
+        form: which list the answers are of.
+        explained: whether each has its reason, as a text.
+    """
+
+    def __init__(self, model: ServedModel, form: Form, *, explained: bool) -> None:
+        self._cells = AnswerCells(model, form, explained=explained)
+        of_label = _type_of(model)
+        types = dict.fromkeys(self._cells.names, pa.string())
+        types |= dict.fromkeys(self._cells.labels, of_label) | dict.fromkeys(self._cells.shares, pa.float64())
+        types["version"] = pa.int64()
+        self._schema = pa.schema([("row", pa.int64()), *((name, types[name]) for name in self._cells.names)])
+        self._sink = io.BytesIO()
+        self._stream = pa.ipc.new_stream(self._sink, self._schema)
+
+    def begin(self) -> bytes:
+        return self._written()
+
+    def plain(self, first: int, answers: Sequence[bytes]) -> bytes:
+        """Rows of one leaf are answered alike, so each distinct answer becomes cells once."""
+        places = {members: place for place, members in enumerate(dict.fromkeys(answers))}
+        which = np.fromiter(map(places.__getitem__, answers), np.int64, len(answers))
+        return self._batch(first, which, [self._cells.of(members, {}) for members in places])
+
+    def noted(self, first: int, answers: Iterable[tuple[bytes, Notes]]) -> bytes:
+        cells = [self._cells.of(members, notes) for members, notes in answers]
+        return self._batch(first, np.arange(len(cells)), cells)
+
+    def end(self) -> bytes:
+        self._stream.close()
+        return self._written()
+
+    def _batch(self, first: int, which: IntArray, cells: Sequence[Sequence[Any]]) -> bytes:
+        """A batch of as many rows as ``which`` says the cells of."""
+        if not cells:
+            return b""
+        columns = [pa.array(np.arange(first, first + len(which)))]
+        taken = pa.array(which)
+        for name, column in zip(self._cells.names, zip(*cells, strict=True), strict=True):
+            kind = self._schema.field(name).type
+            alike = len(set(column)) == 1
+            columns.append(
+                pa.repeat(pa.scalar(column[0], kind), len(which)) if alike else pa.array(column, kind).take(taken)
+            )
+        self._stream.write_batch(pa.record_batch(columns, schema=self._schema))
+        return self._written()
+
+    def _written(self) -> bytes:
+        """What was written since the last time."""
+        written = self._sink.getvalue()
+        self._sink.seek(0)
+        self._sink.truncate()
+        return written
+
+
+def _type_of(model: ServedModel) -> pa.DataType:
+    """The type of a label, or of a value."""
+    labels = model.identity.classes
+    if not labels or all(isinstance(label, int | float) and not isinstance(label, bool) for label in labels):
+        return pa.float64()
+    return pa.bool_() if all(isinstance(label, bool) for label in labels) else pa.string()

@@ -1,0 +1,111 @@
+"""Prediction rows as an Arrow stream: typed cells in, and nothing but a clear refusal for anything else."""
+
+from __future__ import annotations
+
+import io
+import random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from service.errors import BadRequest, Invalid, ServiceError, TooLarge, UnsupportedMediaType
+from service.formats.arrow_rows import read_arrow
+
+TYPED = pa.table(
+    {
+        "number": [1.5, None, float("nan")],
+        "count": pa.array([1, None, 2**53 - 1], pa.int64()),
+        "small": pa.array([1, 2, None], pa.uint8()),
+        "flag": [True, None, False],
+        "text": ["a", None, "ä"],
+        "large": pa.array(["a", "b", None], pa.large_string()),
+        "level": pa.array(["p", "q", None]).dictionary_encode(),
+        "nothing": pa.nulls(3),
+    }
+)
+
+
+def stream(table: pa.Table, chunk: int | None = None, **options: Any) -> bytes:
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table, chunk)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("chunk", [None, 1])
+def test_cells_come_in_their_types_and_missing_as_none(chunk: int | None) -> None:
+    rows = read_arrow(stream(TYPED, chunk), 3)
+    assert rows.names == TYPED.column_names
+    assert len(rows) == 3
+    assert rows.values() == [
+        [1.5, 1, 1, True, "a", "a", "p", None],
+        [None, None, 2, None, None, "b", "q", None],
+        [None, 2**53 - 1, None, False, "ä", None, None, None],
+    ]
+
+
+def test_plain_numbers_are_a_matrix_in_the_order_asked_for() -> None:
+    rows = read_arrow(stream(TYPED.select(["number", "count", "small"]), 2), 3)
+    matrix = rows.numbers(["small", "number", "count"])
+    assert matrix is not None
+    np.testing.assert_array_equal(matrix, [[1, 1.5, 1], [2, np.nan, np.nan], [np.nan, np.nan, 2**53 - 1]])
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        TYPED.select(["number"]),
+        TYPED.select(["number", "count", "small"]),
+        TYPED.select(["number", "text"]),
+        pa.table({"number": [1.0], "count": [2**53]}),
+        pa.table({"number": [1.0], "count": [-(2**53)]}),
+        pa.table({"number": [float("inf")], "count": [1]}),
+        pa.table([[1.0], [2.0], [3]], names=["number", "number", "count"]),
+    ],
+)
+def test_anything_else_is_no_matrix(table: pa.Table) -> None:
+    assert read_arrow(stream(table), 9).numbers(["number", "count"]) is None
+
+
+@pytest.mark.parametrize("compression", ["lz4", "zstd"])
+@pytest.mark.parametrize("name", ["number", "level"])
+def test_compressed_streams_are_refused_before_they_expand(compression: str, name: str) -> None:
+    with pytest.raises(UnsupportedMediaType, match="without compression"):
+        read_arrow(stream(TYPED.select([name]), compression=compression), 9)
+
+
+def test_a_type_that_is_not_read_is_named_with_its_column() -> None:
+    table = pa.table({"number": [1.0], "when": pa.array([0], pa.timestamp("s"))})
+    with pytest.raises(Invalid, match="'when' has the type timestamp") as raised:
+        read_arrow(stream(table), 9)
+    assert raised.value.faults[0].column == "when"
+
+
+def test_too_many_rows_are_refused_even_if_they_take_no_space() -> None:
+    with pytest.raises(TooLarge, match="at most 2"):
+        read_arrow(stream(TYPED), 2)
+    with pytest.raises(TooLarge, match="at most 10"):
+        read_arrow(stream(pa.table({"nothing": pa.nulls(10**9)})), 10)
+
+
+@pytest.mark.parametrize("body", [b"", b"ARROW1\0\0", b"{}", b"\xff" * 40, b"\xff\xff\xff\xff\0\0\0\x7f"])
+def test_what_is_no_stream_is_told_so(body: bytes) -> None:
+    with pytest.raises(BadRequest, match="no Arrow IPC stream"):
+        read_arrow(body, 9)
+
+
+def test_a_damaged_stream_is_read_or_refused_and_never_more() -> None:
+    sound, chance = stream(TYPED), random.Random(0)
+    refused = 0
+    for turn in range(3_000):
+        damaged = bytearray(sound)
+        for _ in range(chance.randint(1, 4)):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        try:
+            rows = read_arrow(bytes(damaged[: chance.randrange(len(damaged)) if turn % 5 == 0 else None]), 9)
+            assert len(rows.values()) == len(rows)
+        except ServiceError:
+            refused += 1
+    assert refused > 2_000
