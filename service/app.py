@@ -27,6 +27,7 @@ from service.store.session import Store
 from service.temporary import remove_abandoned
 from service.web.authentication import Authentication
 from service.web.gate import Gate, InFlight
+from service.web.head import HeadAsGet
 from service.web.heap import keep_freed_memory
 from service.web.loading import Life, LoadedBeside
 from service.web.observing import Observer
@@ -70,7 +71,7 @@ def create_app(settings: Settings, loaded: Callable[[], None] = lambda: None) ->
     services = make_services(settings)
     meanwhile = {"/health/live": health.live, "/health/ready": lambda: health.ready(services.store)}
     api = LoadedBeside(lambda: _load_api(services, loaded), _life_of(services), meanwhile)
-    gate = Gate(api, settings.limits, services.in_flight)
+    gate = Gate(HeadAsGet(api), settings.limits, services.in_flight)
     authentication = Authentication(gate, services.keyring)
     minimal = settings.error_detail == "minimal"
     return Front(Observer(authentication, minimal=minimal, observe=services.metrics.observe), services)

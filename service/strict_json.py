@@ -11,7 +11,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -43,6 +43,46 @@ def decode(body: bytes, max_depth: int) -> Any:
     refuse_duplicate_keys(body, n_keys)
     if rb"\u0000" in body:
         _refuse_nul(value)
+    return value
+
+
+def decode_sparing(body: bytes, max_depth: int, spared: Sequence[str]) -> tuple[Any, dict[int, list[Fault]]]:
+    """The value of a JSON object in which a number that no double holds spoils only the row that it stands in.
+
+    Args:
+        body, max_depth: as for :func:`decode`.
+        spared: members that are arrays of rows.
+
+    Returns:
+        The value, with ``None`` in place of such numbers (``NaN`` and infinities too); and by row what is wrong.
+
+    Raises:
+        BadRequest, Invalid: as :func:`decode`, if anything else is wrong too.
+    """
+    try:
+        return decode(body, max_depth), {}
+    except Invalid:
+        value = _with_marks(body)
+        found = [(path, item) for path, item in _walk(value) if isinstance(item, _NotFinite | _OutOfRange)]
+        if not found or any(len(path) < 2 or path[0] not in spared for path, _ in found):
+            raise
+    if any(_has_surrogate(text) for _, item in _walk(value) for text in (item if isinstance(item, dict) else (item,))):
+        _refuse_in_detail(body)
+    refuse_duplicate_keys(body, _count_keys(value, max_depth))
+    if rb"\u0000" in body:
+        _refuse_nul(value)
+    faults: dict[int, list[Fault]] = {}
+    for path, item in found:
+        fault = _number_fault(value, path, item)
+        faults.setdefault(fault.row or 0, []).append(fault)
+    for path, _ in found:
+        _parent_of(value, path)[path[-1]] = None
+    return value, faults
+
+
+def _parent_of(value: Any, path: tuple[str | int, ...]) -> Any:
+    for step in path[:-1]:
+        value = value[step]
     return value
 
 
@@ -79,10 +119,7 @@ def _refuse_in_detail(body: bytes) -> None:
         Invalid: it holds ``NaN``, an infinity, or numbers that are out of range.
         BadRequest: it holds halves of surrogate pairs.
     """
-    try:
-        value = json.loads(body.decode(), parse_constant=_NotFinite, parse_float=_read_float, parse_int=_read_int)
-    except (ValueError, RecursionError):
-        return
+    value = _with_marks(body)
     numbers, surrogates = [], []
     for path, item in _walk(value):
         if isinstance(item, _NotFinite | _OutOfRange):
@@ -93,6 +130,14 @@ def _refuse_in_detail(body: bytes) -> None:
         raise Invalid(numbers[0].message, numbers)
     if surrogates:
         raise BadRequest(f"The body is not strict JSON: {surrogates[0].message}", surrogates)
+
+
+def _with_marks(body: bytes) -> Any:
+    """The value of a text with marks for what no double holds; None if it is no JSON even so."""
+    try:
+        return json.loads(body.decode(), parse_constant=_NotFinite, parse_float=_read_float, parse_int=_read_int)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _read_float(text: str) -> float | _OutOfRange:

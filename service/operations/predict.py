@@ -64,7 +64,7 @@ def read_body(body: bytes, model: ServedModel, options: Options, bounds: Bounds)
     Raises:
         BadRequest, Invalid, TooLarge: not JSON, not of this form, or too much of it.
     """
-    request = strict_json.decode(body, bounds.depth)
+    request, bad_numbers = strict_json.decode_sparing(body, bounds.depth, ("rows", "data"))
     if not isinstance(request, dict):
         raise Invalid("The body must be an object with 'rows', or with 'columns' and 'data'")
     options = read_options(request, options)
@@ -73,10 +73,15 @@ def read_body(body: bytes, model: ServedModel, options: Options, bounds: Bounds)
             raise Invalid("Give 'rows', or 'columns' and 'data', not both", [Fault("too many forms", parameter="rows")])
         rows = _list(request, "rows")
         check_count(len(rows), bounds)
-        return encode_records(rows, model.inputs, options), options
+        return _with_faults(encode_records(rows, model.inputs, options), bad_numbers), options
     names, data = _names(request), _list(request, "data")
     check_count(len(data), bounds)
-    return encode_matrix(names, data, model.inputs, options), options
+    return _with_faults(encode_matrix(names, data, model.inputs, options), bad_numbers), options
+
+
+def _with_faults(encoded: Encoded, bad_numbers: dict[int, list[Fault]]) -> Encoded:
+    """Rows of which some hold a number that could not be read, which says more than what came of its absence."""
+    return replace(encoded, faults=encoded.faults | bad_numbers) if bad_numbers else encoded
 
 
 def read_options(request: dict[str, Any], options: Options) -> Options:
@@ -174,9 +179,32 @@ def answer_rows(
         if row in missing or row in encoded.unseen:
             members += _warning_members(encoded.unseen.get(row, []), missing.get(row, []), options)
         if explained:
-            reason = encode_json(next(reasons).to_json())
+            record = next(reasons).to_json()
+            if row in encoded.unseen and options.unseen == "other":
+                tell_unseen(record, dict(encoded.unseen[row]))
+            reason = encode_json(record)
             members += b"," + reason[1:-1] if form == "explanations" else b',"explanation":' + reason
         yield members
+
+
+def tell_unseen(reason: Any, sent: dict[str, Any]) -> None:
+    """Put in a reason the values that the model does not know, which it cannot tell by itself.
+
+    Args:
+        reason: JSON values, changed in place.
+        sent: by column, the unknown value.
+    """
+    waiting = [reason]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            column = item.get("column", item.get("condition", item).get("column"))
+            for member in ("observed", "before"):
+                if member in item and item[member] is None and column in sent:
+                    item[member] = sent[column]
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
 
 
 def _error_members(faults: Sequence[Fault], describe: Describe) -> bytes:

@@ -15,7 +15,7 @@ from learners.table import Table
 from learners.trees.estimator import FittedTree
 from learners.types import FloatArray
 from service.errors import Conflict, Fault, Invalid, ServiceError, TooLarge
-from service.operations.predict import MAX_NAMES, refuse_if_all_bad
+from service.operations.predict import MAX_NAMES, refuse_if_all_bad, tell_unseen
 from service.operations.rows import Encoded, Options, encode_records, missing_columns
 from service.operations.served import ServedModel
 
@@ -62,6 +62,9 @@ def reason_about(model: ServedModel, sent: Rows, describe: Describe, reason: Rea
     table = Table(model.inputs.columns, np.asfortranarray(encoded.values[good]))
     with _in_terms_of_the_request(model):
         reasons = reason(table)
+    for at, row in enumerate(good):
+        if row in encoded.unseen and options.unseen == "other":
+            tell_unseen(reasons[at], dict(encoded.unseen[row]))
     answers = _answers(model, table)
     warnings = _warnings(encoded, model, options)
     by_row = {row: {"row": row, **answers[at], **reasons[at], **warnings.get(row, {})} for at, row in enumerate(good)}

@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from service import strict_json
-from service.errors import Fault, ServiceError
+from service.errors import Fault, Invalid, ServiceError
 from service.formats.arrow_rows import read_arrow
 from service.formats.record_texts import read_csv
 from service.formats.records import check_names
@@ -106,7 +106,8 @@ def _read_object(line: bytes, number: int, depth: int) -> Any:
     try:
         return strict_json.decode(line, depth)
     except ServiceError as error:
-        return Fault(error.detail, line=number)
+        column = error.faults[0].parameter if isinstance(error, Invalid) and error.faults else None
+        return Fault(error.detail, line=number, column=column)
 
 
 class Writer(Protocol):

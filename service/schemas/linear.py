@@ -31,7 +31,9 @@ class LinearFunction(Answer):
 class Contribution(LinearTerm):
     """A term with what it adds for one row."""
 
-    observed: _Value | None = Field(description="the row's value; null where missing or unseen")
+    observed: _Value | None = Field(
+        description="the row's value, of an unseen level as it was sent; null where missing"
+    )
     state: Literal["known", "missing", "unseen"]
     value: float = Field(description="what the variable is for the row")
     contribution: float = Field(description="coefficient times value")

@@ -169,7 +169,7 @@ class Step(Answer):
 
     node: int
     condition: Condition
-    observed: Cell = Field(description="the row's value; null where missing or unseen")
+    observed: Cell = Field(description="the row's value, of an unseen level as it was sent; null where missing")
     state: Literal["known", "missing", "unseen"]
     child: int
     weight: float = Field(description="share of the row that follows this branch")
@@ -206,7 +206,7 @@ class Judgement(Answer):
     """A condition of a rule with the row's value."""
 
     condition: Condition
-    observed: Cell = Field(description="the row's value; null where missing or unseen")
+    observed: Cell = Field(description="the row's value, of an unseen level as it was sent; null where missing")
     state: Literal["known", "missing", "unseen"]
 
 

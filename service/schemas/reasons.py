@@ -91,7 +91,7 @@ class Asked(Answer):
     """All that a leaf's path asks of one column, and how the row stands to it."""
 
     condition: Condition
-    observed: Cell = Field(description="the row's value; null where missing or unseen")
+    observed: Cell = Field(description="the row's value, of an unseen level as it was sent; null where missing")
     state: Literal["met", "unmet", "undecided"] = Field(description="undecided: missing or unseen, and divided")
 
 

@@ -143,4 +143,5 @@ def allowed_methods(app: FastAPI, path: str) -> list[str]:
     for template, operations in app.openapi()["paths"].items():
         if re.fullmatch(re.sub(r"\{[^/]+\}", "[^/]+", template), path):
             methods.update(name.upper() for name in operations if name.upper() in _METHODS)
-    return sorted(methods) or ["GET"]
+    methods = methods or {"GET"}
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)

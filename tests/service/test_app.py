@@ -91,17 +91,48 @@ def test_an_unknown_address_is_a_problem_document(shared_api: Api, path: str) ->
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("PUT", "/api/v1/datasets", {"GET", "POST"}),
-        ("PATCH", "/api/v1/jobs/job_x", {"GET", "DELETE"}),
-        ("POST", "/api/v1/models/m", {"GET", "PATCH", "DELETE"}),
-        ("TRACE", "/health/live", {"GET"}),
-        ("OPTIONS", "/api/v1/jobs", {"GET", "POST"}),
+        ("PUT", "/api/v1/datasets", {"GET", "HEAD", "POST"}),
+        ("PATCH", "/api/v1/jobs/job_x", {"GET", "HEAD", "DELETE"}),
+        ("POST", "/api/v1/models/m", {"GET", "HEAD", "PATCH", "DELETE"}),
+        ("TRACE", "/health/live", {"GET", "HEAD"}),
+        ("OPTIONS", "/api/v1/jobs", {"GET", "HEAD", "POST"}),
+        ("GET", "/api/v1/models/m/predictions", {"POST"}),
     ],
 )
 def test_a_wrong_method_is_told_the_right_ones(shared_api: Api, method: str, path: str, allowed: set[str]) -> None:
     answer = shared_api.request(method, path)
     problem(answer, 405)
     assert set(answer.headers["allow"].split(", ")) == allowed
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/docs", "/openapi.json", "/health/live", "/health/ready", "/metrics", "/api/v1/models", "/api/v1/learners"],
+)
+def test_head_is_get_without_the_body(shared_api: Api, path: str) -> None:
+    got, asked = shared_api.get(path), shared_api.head(path)
+    assert asked.status_code == got.status_code
+    assert asked.content == b""
+    changing = {"x-request-id", "date"} | ({"content-length"} if path == "/metrics" else set())
+    assert {n: v for n, v in asked.headers.items() if n not in changing} == {
+        n: v for n, v in got.headers.items() if n not in changing
+    }
+
+
+def test_head_is_refused_as_get_is_and_ends_where_get_would_stream(shared_api: Api) -> None:
+    for path, status in (("/nothing", 404), ("/api/v1/jobs/job_x", 404), ("/api/v1/jobs?x=1", 422)):
+        refused = shared_api.head(path)
+        assert (refused.status_code, refused.content) == (status, b"")
+        assert refused.headers["content-type"] == "application/problem+json"
+    refused = shared_api.head("/api/v1/models/m/predictions")
+    assert (refused.status_code, refused.headers["allow"]) == (405, "POST")
+    dataset = shared_api.upload("a,b\n1,x\n2,y\n3,x\n").json()
+    request = {"kind": "train", "dataset": dataset["id"], "target": "b", "learner": "decision-tree-classifier"}
+    job = shared_api.post("/api/v1/jobs", json=request).json()
+    stream = shared_api.head(job["links"]["events"])
+    assert (stream.status_code, stream.content) == (200, b"")
+    assert stream.headers["content-type"].startswith("text/event-stream")
+    assert shared_api.post(f"/api/v1/jobs/{job['id']}/cancel").status_code == 202
 
 
 def test_no_page_of_another_origin_is_let_in(shared_api: Api) -> None:

@@ -396,19 +396,60 @@ def test_labels_that_look_like_formulas_come_back_as_they_are_and_this_is_docume
     assert "spreadsheet" in paths["/api/v1/datasets/{dataset_id}/download"]["get"]["description"]
 
 
-def test_a_number_out_of_range_is_named_with_its_cell(weather: Api) -> None:
-    for body, place in [
-        ('{"rows":[{"humidity":70},{"humidity":1e400}]}', (1, "humidity", "rows.1.humidity")),
-        ('{"columns":["outlook","humidity"],"data":[["sunny",-1e999]]}', (0, "humidity", "data.0.1")),
-    ]:
-        answer = weather.post(
-            "/api/v1/models/weather/predictions", content=body, headers={"Content-Type": "application/json"}
-        )
-        fault = problem(answer, 422)["errors"][0]
-        assert (fault["row"], fault["column"], fault["parameter"]) == place
-        assert fault["allowed"]["le"] == 1.7976931348623157e308
-    empty = weather.post("/api/v1/models/weather/predictions", headers={"Content-Type": "application/json"})
+def test_a_number_that_no_double_holds_fails_its_row_alone_and_is_named_with_its_cell(weather: Api) -> None:
+    address, headers = "/api/v1/models/weather/predictions", {"Content-Type": "application/json"}
+    for number in ("1e400", "-1e999", "NaN", "-Infinity", "9" * 5000):
+        for body, place in [
+            ('{"rows":[{"humidity":70},{"humidity":%s}]}', (1, "humidity", "rows.1.humidity")),
+            ('{"columns":["outlook","humidity"],"data":[["sunny",%s],["rainy",1]]}', (0, "humidity", "data.0.1")),
+            ('{"rows":[{"humidity":70},{"outlook":%s}]}', (1, "outlook", "rows.1.outlook")),
+        ]:
+            found = weather.post(address, content=body % number, headers=headers).json()
+            assert found["summary"] == {"rows": 2, "failed": 1}
+            (fault,) = found["predictions"][place[0]]["error"]["errors"]
+            assert (fault["row"], fault["column"], fault["parameter"]) == place
+            assert found["predictions"][1 - place[0]]["label"] in ("no", "yes")
+    alone = weather.post(address, content='{"rows":[{"humidity":1e999}]}', headers=headers)
+    fault = problem(alone, 422)["errors"][0]
+    assert (fault["column"], fault["allowed"]["le"]) == ("humidity", 1.7976931348623157e308)
+    empty = weather.post(address, headers=headers)
     assert problem(empty, 400)["detail"] == "The body is empty; JSON is expected"
+    lines = '{"humidity":70}\n{"humidity":1e999}\n'
+    told = weather.post(address, content=lines, headers={"Content-Type": "application/x-ndjson"}).text.splitlines()
+    assert json.loads(told[1])["error"]["errors"][0]["column"] == "humidity"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"rows":[{"humidity":1e999}],"unseen":NaN}',
+        '{"rows":NaN}',
+        '{"rows":[{"humidity":70},{"humidity":1e999,"humidity":3}]}',
+        '{"rows":[{"humidity":70},{"humidity":1e999}],"explain":1}',
+        '{"rows":[{"humidity":1e999},{"outlook":"\\ud800"}]}',
+    ],
+)
+def test_what_is_wrong_beside_such_a_number_refuses_all(weather: Api, body: str) -> None:
+    answer = weather.post(
+        "/api/v1/models/weather/predictions", content=body, headers={"Content-Type": "application/json"}
+    )
+    assert answer.status_code in (400, 422)
+    problem(answer, answer.status_code)
+
+
+def test_a_reason_tells_the_unseen_level_that_was_sent(weather: Api) -> None:
+    rows = [{**SUNNY, "outlook": "foggy"}]
+    answer = predict(weather, {"rows": rows, "explain": True})
+    steps = [step for one in answer["predictions"][0]["explanation"]["branches"] for step in one["steps"]]
+    assert {step["observed"] for step in steps if step["state"] == "unseen"} == {"foggy"}
+    missing = predict(weather, {"rows": rows, "explain": True, "unseen": "missing"})
+    steps = [step for one in missing["predictions"][0]["explanation"]["branches"] for step in one["steps"]]
+    assert {step["observed"] for step in steps if step["state"] == "missing"} == {None}
+    body = {"rows": rows, "wanted": "yes" if answer["predictions"][0]["label"] == "no" else "no"}
+    (found,) = weather.post("/api/v1/models/weather/counterfactuals", json=body).json()["rows"]
+    asked = found["counterfactuals"][0]["conditions"] + found["counterfactuals"][0]["changes"]
+    told = {one.get("observed", one.get("before")) for one in asked if "outlook" in json.dumps(one)}
+    assert told == {"foggy"}
 
 
 @pytest.fixture(scope="module")
