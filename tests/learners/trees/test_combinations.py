@@ -71,37 +71,60 @@ def works(learner, params, sample):
     assert dump(copy.get_state()) == data
 
 
-def refused(learner, params, sample):
-    """The refusal, or ``None`` where all works."""
+def completed(learner, chosen):
+    """Options with what they need beside them."""
+    return needed(learner, set(chosen)) | chosen
+
+
+def refusal_of(learner, params):
+    """The refusal of parameters that make no sense together, or ``None``."""
     try:
-        works(learner, params, sample)
+        learner.from_params(params).check_together()
     except ParameterError as error:
         return error
     return None
+
+
+def settings_with(learner, pairs_to_try):
+    """Settings of many options each, in which each of the pairs is found together."""
+    left = {repr(sorted(pair.items())): pair for pair in pairs_to_try}
+    while left:
+        chosen = dict(next(iter(left.values())))
+        for pair in left.values():
+            if all(chosen.get(name, value) == value for name, value in pair.items()):
+                more = chosen | pair
+                if refusal_of(learner, completed(learner, more)) is None:
+                    chosen = more
+        params = completed(learner, chosen)
+        for key, pair in list(left.items()):
+            if all(params.get(name) == value for name, value in pair.items()):
+                del left[key]
+        yield params
 
 
 @pytest.mark.parametrize("learner", [DecisionTreeClassifier, DecisionTreeRegressor], ids=lambda one: one.name)
 def test_every_pair_works_or_is_refused_by_name(learner):
     sample = samples.mixed(learner.capabilities, rows=60)
     declared = {parameter.name: parameter for parameter in learner.parameters()}
-    counts = {"works": 0, "refused": 0}
+    allowed, n_refused = [], 0
     for (one, value), (other, another) in pairs(learner):
         if one == other:
             continue
-        params = {one: value, other: another}
-        params = needed(learner, set(params)) | params
-        refusal = refused(learner, params, sample)
+        params = completed(learner, {one: value, other: another})
+        refusal = refusal_of(learner, params)
         if refusal is None:
-            counts["works"] += 1
+            allowed.append({one: value, other: another})
             continue
-        counts["refused"] += 1
+        n_refused += 1
         rivals = dict(declared[refusal.field].only_with)
         named = [name for name in rivals if name in str(refusal)]
         assert refusal.field in params, (params, str(refusal))
         assert f"parameter {refusal.field} = " in str(refusal)
         assert any(params.get(name, declared[name].default) not in rivals[name] for name in named), str(refusal)
-    assert counts["works"] > 100
-    assert counts["refused"] < counts["works"]
+    assert len(allowed) > 100
+    assert n_refused < len(allowed)
+    for params in settings_with(learner, allowed):
+        works(learner, params, sample)
 
 
 @pytest.mark.parametrize("learner", [DecisionTreeClassifier, DecisionTreeRegressor], ids=lambda one: one.name)
