@@ -323,9 +323,13 @@ class Rulewood:
         """What to ask next about partly filled rows; ``options``: ``costs``, ``utility`` and others."""
         return self._json("POST", f"/models/{_path(ref)}/question", json={"rows": list(rows), **options})
 
-    def importances(self, ref: str) -> Json:
-        """How much each column matters to a tree."""
-        return self._json("GET", f"/models/{_path(ref)}/importances")
+    def importances(self, ref: str, *, dataset: str | None = None, **wanted: Any) -> Json:
+        """How much each column matters: to a tree, or with a dataset to any model on its rows, by permutation.
+
+        ``wanted``: ``metric``, ``repeats``, ``seed``, ``n_rows``.
+        """
+        query = _given({"kind": None if dataset is None else "permutation", "dataset": dataset} | wanted)
+        return self._json("GET", f"/models/{_path(ref)}/importances", params=query)
 
     def rules(self, ref: str, *, dataset: str | None = None) -> Json:
         """A model as rules; with a dataset, the support and confidence of each on its rows too."""

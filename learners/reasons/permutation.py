@@ -47,6 +47,11 @@ class PermutationImportance:
         return {"column": self.column, "mean": self.mean, "standard_error": self.standard_error}
 
 
+def default_metric(learner: Learner) -> str:
+    """By what a model is judged if nobody says."""
+    return "accuracy" if isinstance(learner, Classifier) else "r2"
+
+
 def permutation_importance(
     learner: Learner,
     X: Any,
@@ -113,7 +118,7 @@ class _Judge:
     def __init__(self, learner: Learner, target: Series, weights: FloatArray, metric: str | None) -> None:
         self.learner = learner
         self.classifier = learner if isinstance(learner, Classifier) else None
-        self.metric = metric or ("r2" if self.classifier is None else "accuracy")
+        self.metric = metric or default_metric(learner)
         self.sign = -1.0 if self.metric in LOSSES else 1.0
         self.weights = weights
         self.actual = target.cells if self.classifier is None else _codes(self.classifier, target)

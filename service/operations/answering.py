@@ -161,7 +161,7 @@ def _read_json(model: ServedModel, body: bytes, call: Call, bounds: Bounds) -> t
         encoded = model.codec.read_large(body, bounds.rows)
         if encoded is not None:
             return encoded, call.options
-    return read_body(body, model, call.options, bounds)
+    return read_body(body, model, call.options, bounds, call.form)
 
 
 def answer_fast(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:

@@ -61,6 +61,9 @@ def parse_options(text: str | None, format_name: str | None, max_depth: int) -> 
                 f"format must be one of {', '.join(FORMATS)}",
                 [Fault("unknown format", parameter="format", allowed=list(FORMATS), value=format_name)],
             )
+        if record.get("format") not in (None, format_name):
+            message = "format is given twice, by itself and in options, as two different ones"
+            raise Invalid(f"The request is not valid: {message}", [Fault(message, parameter="format")])
         record["format"] = format_name
     return ReadOptions.from_json(record)
 

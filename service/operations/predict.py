@@ -52,7 +52,9 @@ class Bounds:
     depth: int = 32
 
 
-def read_body(body: bytes, model: ServedModel, options: Options, bounds: Bounds) -> tuple[Encoded, Options]:
+def read_body(
+    body: bytes, model: ServedModel, options: Options, bounds: Bounds, form: Form = "predictions"
+) -> tuple[Encoded, Options]:
     """Decode and encode the rows of a JSON request.
 
     Args:
@@ -60,6 +62,7 @@ def read_body(body: bytes, model: ServedModel, options: Options, bounds: Bounds)
         model: what the rows are for.
         options: what holds where the body says nothing.
         bounds: limits.
+        form: which list the answer holds.
 
     Raises:
         BadRequest, Invalid, TooLarge: not JSON, not of this form, or too much of it.
@@ -67,6 +70,9 @@ def read_body(body: bytes, model: ServedModel, options: Options, bounds: Bounds)
     request, bad_numbers = strict_json.decode_sparing(body, bounds.depth, ("rows", "data"))
     if not isinstance(request, dict):
         raise Invalid("The body must be an object with 'rows', or with 'columns' and 'data'")
+    if form == "explanations" and "explain" in request:
+        message = "explain has no effect here, where all answers are explained; leave it out"
+        raise Invalid(f"The request is not valid: {message}", [Fault(message, parameter="explain")])
     options = read_options(request, options)
     if "rows" in request:
         if "columns" in request or "data" in request:

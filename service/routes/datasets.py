@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from service.deps import Cursor, PageSize, ServicesHere, Trainer
+from service.errors import Fault, Invalid
 from service.operations import datasets as operations
 from service.schemas.base import Page, timestamp
 from service.schemas.datasets import Dataset, DatasetProfile, DatasetRows, Revision
@@ -95,6 +96,10 @@ def _received(
     services: Services, upload: Upload, name: str | None, format_name: str | None, options: str | None
 ) -> operations.Received:
     fields = upload.fields
+    for parameter, value in (("name", name), ("format", format_name), ("options", options)):
+        if value is not None and parameter in fields:
+            message = f"{parameter} is given in the query and in the form; give it in one of them"
+            raise Invalid(f"The request is not valid: {message}", [Fault(message, parameter=parameter)])
     parsed = operations.parse_options(
         options or fields.get("options"), format_name or fields.get("format"), services.settings.limits.json_depth
     )

@@ -54,7 +54,7 @@ async def _policies(
 Policies = Annotated[Options, Depends(_policies)]
 
 _NAMED_EXAMPLE = {"rows": [{"outlook": "sunny", "humidity": 70}, {"outlook": "rainy", "humidity": None}]}
-_MATRIX_EXAMPLE = {"columns": ["outlook", "humidity"], "data": [["sunny", 70], ["rainy", None]], "explain": True}
+_MATRIX_EXAMPLE = {"columns": ["outlook", "humidity"], "data": [["sunny", 70], ["rainy", None]]}
 _DECISION_EXAMPLE = {
     "rows": [{"outlook": "sunny", "humidity": None}],
     "decision": {"costs": {"yes": {"no": 10}, "no": {"yes": 1}}},
@@ -63,19 +63,20 @@ _DECISION_EXAMPLE = {
 _CSV_EXAMPLE = "outlook,humidity\nsunny,70\nrainy,\n"
 
 
-def _request_body() -> dict[str, Any]:
+def _request_body(*, may_explain: bool) -> dict[str, Any]:
     """The request's body for the OpenAPI document: a body is read by hand, in any of its formats."""
+    matrix = _MATRIX_EXAMPLE | ({"explain": True} if may_explain else {})
     text = {"type": "string"}
     return {
         "requestBody": {
             "required": True,
             "content": {
                 "application/json": {
-                    "schema": {"anyOf": [_inlined(NamedRows), _inlined(Matrix)]},
+                    "schema": {"anyOf": [_inlined(form, may_explain=may_explain) for form in (NamedRows, Matrix)]},
                     "examples": {
                         "rows": {"summary": "Rows by column name", "value": _NAMED_EXAMPLE},
                         "decision": {"summary": "By costs: yes from 10/11 on", "value": _DECISION_EXAMPLE},
-                        "matrix": {"summary": "Names once, rows as arrays", "value": _MATRIX_EXAMPLE},
+                        "matrix": {"summary": "Names once, rows as arrays", "value": matrix},
                     },
                 },
                 "text/csv": {"schema": text, "example": _CSV_EXAMPLE},
@@ -87,8 +88,11 @@ def _request_body() -> dict[str, Any]:
     }
 
 
-def _inlined(model: type[NamedRows] | type[Matrix]) -> dict[str, Any]:
-    return model.model_json_schema()
+def _inlined(model: type[NamedRows] | type[Matrix], *, may_explain: bool) -> dict[str, Any]:
+    schema = model.model_json_schema()
+    if not may_explain:  # all answers are explained
+        del schema["properties"]["explain"]
+    return schema
 
 
 def _answers(model: type[Predictions] | type[Explanations]) -> Responses:
@@ -103,7 +107,7 @@ def _answers(model: type[Predictions] | type[Explanations]) -> Responses:
     response_class=Response,
     responses=_answers(Predictions) | errors(404, 406, 413, 415, 422),
     operation_id="predict",
-    openapi_extra=_request_body(),
+    openapi_extra=_request_body(may_explain=True),
 )
 async def predict(
     request: Request,
@@ -131,7 +135,7 @@ async def predict(
     response_class=Response,
     responses=_answers(Explanations) | errors(404, 406, 413, 415, 422),
     operation_id="explain",
-    openapi_extra=_request_body(),
+    openapi_extra=_request_body(may_explain=False),
 )
 async def explain_rows(
     request: Request,

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import Depends, Path, Query, Response
+from fastapi import Depends, Path, Query, Request, Response
 
 from service.deps import Cursor, Reader, ServicesHere, Trainer
 from service.operations.json_text import encode_json
-from service.operations.rule_support import Shelf, refuse_dataset, refuse_simplified, rows_of, rules_on
+from service.operations.rule_support import refuse_dataset, refuse_simplified, rows_of, rules_on
 from service.operations.rules import Paging, Sql, SqlForm, rules_json, rules_text
+from service.operations.stored_rows import Shelf
 from service.routes.models import Reference
 from service.schemas.rule_support import RowsOfRule, RulesOnDataset
 from service.schemas.rules import Rules
 from service.web.openapi import errors
 from service.web.strict_routes import make_router
+from service.web.validation import refuse_without_effect
 
 router = make_router(prefix="/api/v1/models", tags=["models"])
 
@@ -28,7 +30,7 @@ async def _paging(
 
 async def _sql(
     source: Annotated[
-        str, Query(min_length=1, max_length=63, description="of SQL: the table that is read", examples=["rows"])
+        str, Query(min_length=1, max_length=63, description="of a SELECT: the table that is read", examples=["rows"])
     ] = "rows",
     form: Annotated[
         SqlForm,
@@ -43,6 +45,23 @@ async def _sql(
 
 Paged = Annotated[Paging, Depends(_paging)]
 AsSql = Annotated[Sql, Depends(_sql)]
+RulesFormat = Literal["json", "text", "markdown", "sql"]
+
+
+async def _format(
+    request: Request,
+    sql: AsSql,
+    format: Annotated[RulesFormat, Query(description="how the rules are written")] = "json",  # noqa: A002 - on the wire
+) -> RulesFormat:
+    if format != "json":
+        refuse_without_effect(request.query_params, ("cursor", "limit"), f"format={format}")
+    if format != "sql":
+        refuse_without_effect(request.query_params, ("source", "form"), f"format={format}")
+    elif sql.form == "case":
+        refuse_without_effect(request.query_params, ("source",), "form=case")
+    return format
+
+
 _MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "sql": "application/sql"}
 _TEXT = {"schema": {"type": "string"}}
 
@@ -67,9 +86,7 @@ def get_rules(
     ref: Reference,
     page: Paged,
     sql: AsSql,
-    format: Annotated[  # noqa: A002 - the parameter's name on the wire
-        Literal["json", "text", "markdown", "sql"], Query(description="how the rules are written")
-    ] = "json",
+    format: Annotated[RulesFormat, Depends(_format)],  # noqa: A002 - the parameter's name on the wire
     simplify: Annotated[
         bool,
         Query(
@@ -89,7 +106,7 @@ def get_rules(
     """The tree as rules, one a leaf, with exact thresholds and with what becomes of missing values.
 
     Of an ordered rule set its own rules: the first that covers a row answers it, the last is the default.
-    As JSON page by page, in the other formats all at once.
+    As JSON page by page, in the other formats all at once. Parameters without effect in a format are refused.
     """
     model = services.serving.get(who.workspace, ref)
     if dataset is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import Body, Depends, Query, Response
+from fastapi import Body, Depends, Query, Request, Response
 
 from service.deps import Predictor, Reader, ServicesHere
 from service.operations.json_text import encode_json
@@ -15,6 +15,7 @@ from service.routes.models import Reference
 from service.schemas.trees import LitRow, Tree
 from service.web.openapi import errors
 from service.web.strict_routes import make_router
+from service.web.validation import refuse_without_effect
 
 router = make_router(prefix="/api/v1/models", tags=["models"])
 
@@ -51,6 +52,7 @@ Viewed = Annotated[View, Depends(_view)]
     operation_id="getTree",
 )
 def get_tree(
+    request: Request,
     services: ServicesHere,
     who: Reader,
     ref: Reference,
@@ -65,8 +67,11 @@ def get_tree(
     """Every node with its test, counts and class shares; or a picture that needs nothing else to be shown.
 
     At most 10,000 nodes are given at once: of a larger tree ask for some levels, and then for what lies beneath
-    their nodes. In the picture, what is folded is a link to its own picture.
+    their nodes. In the picture, what is folded is a link to its own picture. Parameters of the other
+    format are refused.
     """
+    idle = ("max_depth", "max_leaves", "layout") if format == "json" else ("levels",)
+    refuse_without_effect(request.query_params, idle, f"format={format}")
     model = services.serving.get(who.workspace, ref)
     if format == "json":
         return Response(encode_json(tree_json(model, view.node, levels)), media_type="application/json")

@@ -9,6 +9,7 @@ from pydantic import Field, WithJsonSchema
 from service.schemas.base import Answer, RequestBody
 from service.schemas.jobs import ColumnName
 from service.schemas.predictions import Cell, Condition, Label, RowError, RowWarning, Summary
+from service.schemas.rule_support import JudgedDataset
 
 _CELL = {"type": ["string", "number", "boolean", "null"]}
 _BOUND = {"type": ["number", "string", "null"]}
@@ -195,14 +196,25 @@ class Questions(_OfRows):
 
 
 class Importance(Answer):
-    """A column's share of what the tests decrease of the impurity; all shares sum to 1."""
+    """How much a column matters."""
 
     column: str
-    importance: float
+    importance: float = Field(
+        description="by impurity its share of the decrease, all sum to 1; by permutation how much the metric "
+        "worsens, in its own unit: below 0 where it becomes better"
+    )
+    standard_error: float | None = Field(
+        None, description="by permutation: of the mean over the repeats; null for a single one"
+    )
 
 
 class Importances(_Of):
-    """The columns in the model's order."""
+    """The columns in the model's order, and how they were measured."""
 
-    kind: Literal["impurity"]
+    kind: Literal["impurity", "permutation"]
+    metric: str | None = None
+    repeats: int | None = None
+    seed: int | None = None
+    dataset: JudgedDataset | None = None
+    n_rows: int | None = Field(None, description="rows by which the model was judged: with a target and a weight")
     importances: list[Importance]

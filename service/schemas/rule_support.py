@@ -33,7 +33,7 @@ class RuleOnDataset(Rule):
 
 
 class JudgedDataset(Answer):
-    """The rows on which rules are judged."""
+    """The rows on which a version or its rules are judged."""
 
     id: str
     rows: int

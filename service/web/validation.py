@@ -92,3 +92,18 @@ def check_query(given: QueryParams, allowed: Sequence[str]) -> None:
             faults.append(Fault(message, parameter=name, allowed="once"))
     if faults:
         raise Invalid(f"The request is not valid: {faults[0].message}", faults)
+
+
+def refuse_without_effect(given: QueryParams, names: Sequence[str], beside: str) -> None:
+    """Raise :class:`Invalid` for query parameters that do nothing beside what else is asked.
+
+    Args:
+        given: the query.
+        names: parameters without effect.
+        beside: what takes it from them, as it stands in the query, e.g. ``format=text``.
+    """
+    faults = [
+        Fault(f"{name} has no effect with {beside}; leave it out", parameter=name) for name in names if name in given
+    ]
+    if faults:
+        raise Invalid(f"The request is not valid: {faults[0].message}", faults)

@@ -14,12 +14,20 @@ DEFAULT_FRACTION = 0.25
 
 def evaluation(asked: Asked) -> dict[str, Any]:
     """The method with its numbers, defaults filled in."""
+    is_asked = asked.request.get("kind") == "cross-validate" or asked.request.get("evaluation") is not None
     given = dict(asked.request.get("evaluation") or {})
-    method = given.get("method", "k-fold" if asked.request.get("kind") == "cross-validate" else "none")
+    method = given.get("method", "k-fold" if is_asked else "none")
     if method not in METHODS or (method == "none" and asked.request.get("kind") == "cross-validate"):
         allowed = [m for m in METHODS if m != "none" or asked.request.get("kind") != "cross-validate"]
         asked.refuse(f"the method is one of {', '.join(allowed)}", "evaluation.method", allowed=allowed)
-    normal = {"method": method, "stratified": given.get("stratified", True)}
+    for name, owner in (("folds", "k-fold"), ("fraction", "hold-out"), ("stratified", "k-fold or hold-out")):
+        if name in given and method in METHODS and method not in owner:
+            asked.refuse(
+                f"{name} has no effect with the method {method}; it is of {owner}", f"evaluation.{name}", allowed=owner
+            )
+    normal = {"method": method}
+    if method != "none":
+        normal["stratified"] = given.get("stratified", True)
     if method == "k-fold":
         normal["folds"] = _folds(asked, given.get("folds", DEFAULT_FOLDS))
     if method == "hold-out":

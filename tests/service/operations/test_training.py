@@ -117,7 +117,7 @@ def test_a_submission_gets_its_defaults(bench):
         "features": ["x", "colour", "w"],
         "weights": None,
         "seed": 0,
-        "evaluation": {"method": "none", "stratified": True},
+        "evaluation": {"method": "none"},
         "model": {"name": "m", "aliases": [], "notes": "", "tags": []},
     }
     crossed = bench.request(dataset, kind="cross-validate", weights="w", excluded=["colour"])
