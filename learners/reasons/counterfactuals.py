@@ -31,13 +31,15 @@ from learners.base import Learner
 from learners.errors import ParameterError, quoted
 from learners.reasons.boxes import Boxes, boxes_of
 from learners.reasons.demands import Demands, demands_of, target_cell
-from learners.reasons.records import Asked, Change, Counterfactual
+from learners.reasons.records import Asked, Change, Counterfactual, shown_cell
+from learners.reasons.rule_search import RuleSeeker
 from learners.reasons.scales import Scales
 from learners.reasons.targets import Target, answers_of, target_of
 from learners.reasons.wishes import Wishes
-from learners.table import UNSEEN, Column, Table
+from learners.rules.fitted import FittedRules
+from learners.table import Table
 from learners.trees.estimator import FittedTree
-from learners.types import Array, BoolArray, FloatArray, IntArray, Scalar
+from learners.types import Array, BoolArray, FloatArray, IntArray
 
 #: Most rows with missing values left in them that are tried for one counterfactual search.
 MAX_TRIALS = 16
@@ -69,14 +71,14 @@ def counterfactuals(
     """For each row the nearest rows that have the wanted answer; none where it has it already, or none can be reached.
 
     Args:
-        learner: a fitted tree.
+        learner: a fitted tree, or an ordered rule set (:mod:`learners.reasons.rule_search`).
         X: rows as for ``predict``.
         wanted: a class label; or of a regression (least, greatest), either of them None for no bound.
         search: see :class:`Search`.
-        scales: of the model's columns; by default from the tree's thresholds.
+        scales: of the model's columns; by default from the model's thresholds.
 
     Raises:
-        LearnerError: the learner is no tree of tests on single columns. ParameterError: it has no such class, the
+        LearnerError: the learner is neither, or its rules overlap too much. ParameterError: it has no such class, the
             range is empty, ``count`` is less than 1.
     """
     search = search or Search()
@@ -84,14 +86,32 @@ def counterfactuals(
         raise ParameterError(f"count must be a whole number >= 1, not {quoted(search.count)}", field="count")
     if search.order not in ("changes", "distance"):
         raise ParameterError(f"order is 'changes' or 'distance', not {quoted(search.order)}", field="order")
+    seeker, target = _seeker(learner, wanted, search, scales)
+    table = learner.check_table(X)
+    reached = target.holds(answers_of(learner, table))
+    return [[] if reached[index] else seeker.find(np.array(row)) for index, row in enumerate(table.values)]
+
+
+def _seeker(
+    learner: Learner, wanted: Any, search: Search, scales: Scales | None
+) -> tuple[_Seeker | RuleSeeker, Target]:
+    if isinstance(learner, FittedRules):
+        learner.check_fitted()
+        target = target_of(learner, wanted)
+        return RuleSeeker(
+            learner,
+            target,
+            search.wishes or Wishes.of(learner.columns_),
+            scales or Scales.of_rules(learner.ordered_rules_, learner.columns_),
+            count=search.count,
+            diverse=search.diverse,
+            by_distance=search.order == "distance",
+        ), target
     boxes = boxes_of(learner)
     assert isinstance(learner, FittedTree)  # noqa: S101 - boxes_of took it
     target = target_of(learner, wanted)
-    table = learner.check_table(X)
     wishes = search.wishes or Wishes.of(learner.columns_)
-    seeker = _Seeker(learner, boxes, target, search, wishes, scales or Scales.of_boxes(boxes))
-    reached = target.holds(answers_of(learner, table))
-    return [[] if reached[index] else seeker.find(np.array(row)) for index, row in enumerate(table.values)]
+    return _Seeker(learner, boxes, target, search, wishes, scales or Scales.of_boxes(boxes)), target
 
 
 def why_not(learner: Learner, X: Any, wanted: Any, scales: Scales | None = None) -> list[Counterfactual | None]:
@@ -256,13 +276,16 @@ class _Seeker:
     def _change(self, place: int, node: int, row: FloatArray, cells: FloatArray, demands: Demands) -> Change:
         column = self.boxes.columns[place]
         return Change(
-            column.name, _shown(column, row[place]), column.decode(float(cells[place])), float(demands.distance[node])
+            column.name,
+            shown_cell(column, row[place]),
+            column.decode(float(cells[place])),
+            float(demands.distance[node]),
         )
 
     def _asked(self, row: FloatArray, place: int, node: int, demands: Demands) -> Asked:
         share = demands.shares[node]
         state: Literal["met", "unmet", "undecided"] = "met" if share == 1 else "unmet" if share == 0 else "undecided"
-        return Asked(self.boxes.condition(node), _shown(self.boxes.columns[place], row[place]), state)
+        return Asked(self.boxes.condition(node), shown_cell(self.boxes.columns[place], row[place]), state)
 
 
 def _ranks(sums: FloatArray) -> IntArray:
@@ -277,7 +300,3 @@ def _ranks(sums: FloatArray) -> IntArray:
 def _differs(cells: FloatArray, row: FloatArray) -> BoolArray:
     differs: BoolArray = (cells != row) & ~(np.isnan(cells) & np.isnan(row))
     return differs
-
-
-def _shown(column: Column, cell: float) -> Scalar | None:
-    return None if not column.is_numeric and cell == UNSEEN else column.decode(float(cell))

@@ -15,7 +15,7 @@ import numpy as np
 from learners.reasons.boxes import Boxes, LevelSets
 from learners.reasons.scales import Scales
 from learners.reasons.wishes import Wishes
-from learners.table import Kind
+from learners.table import Column, Kind
 from learners.types import BoolArray, FloatArray, IntArray
 
 _LARGEST = float(np.finfo(np.float64).max)
@@ -63,10 +63,29 @@ def _demand_numbers(
     found: Demands, boxes: Boxes, row: FloatArray, wishes: Wishes, scales: Scales, ids: IntArray
 ) -> None:
     feature = boxes.tested[ids]
+    found.blocked[ids], found.target[ids], found.distance[ids] = nearest_numbers(
+        row, feature, boxes.low[ids], boxes.high[ids], wishes, scales
+    )
+
+
+def nearest_numbers(
+    row: FloatArray, feature: IntArray, low: FloatArray, high: FloatArray, wishes: Wishes, scales: Scales
+) -> tuple[BoolArray, FloatArray, FloatArray]:
+    """The nearest allowed number above ``low`` and up to ``high`` in each of m numeric columns.
+
+    Args:
+        row: shape (d,).
+        feature, low, high: shape (m,).
+        wishes: what is allowed.
+        scales: of the columns.
+
+    Returns:
+        Of each whether there is none, the number, and how far it is; shape (m,).
+    """
     cells = row[feature]
-    lower = np.maximum(_above(boxes.low[ids], scales.integral[feature]), wishes.least[feature])
-    upper = np.minimum(boxes.high[ids], wishes.greatest[feature])
     integral = scales.integral[feature]
+    lower = np.maximum(_above(low, integral), wishes.least[feature])
+    upper = np.minimum(high, wishes.greatest[feature])
     lower[integral] = np.ceil(lower[integral])
     upper[integral] = np.floor(upper[integral])
     known = ~np.isnan(cells)
@@ -74,9 +93,9 @@ def _demand_numbers(
     rises = cells < lower
     target = np.where(known, np.where(rises, lower, upper), np.clip(scales.centre[feature], lower, upper))
     may = np.where(rises, wishes.rising[feature], wishes.falling[feature]) | ~known
-    found.blocked[ids] = (lower > upper) | ~may | (np.abs(target) > _LARGEST)
-    found.target[ids] = target
-    found.distance[ids] = np.where(known, _steps(target, cells, scales.width[feature]), _UNKNOWN_STEP)
+    blocked = (lower > upper) | ~may | (np.abs(target) > _LARGEST)
+    distance = np.where(known, _steps(target, cells, scales.width[feature]), _UNKNOWN_STEP)
+    return blocked, target, distance
 
 
 def _steps(target: FloatArray, cells: FloatArray, width: FloatArray) -> FloatArray:
@@ -100,7 +119,7 @@ def _demand_levels(
     sets = boxes.sets[feature]
     places = np.flatnonzero(needed[sets.nodes])
     ids = sets.nodes[places]
-    permitted = permitted_levels(boxes, row, wishes, feature)
+    permitted = permitted_levels(boxes.columns[feature], row, wishes, feature)
     own = row[feature]
     if boxes.columns[feature].kind is Kind.ORDINAL and own >= 0 and len(ids):
         steps = np.where(permitted, np.abs(np.arange(sets.n_levels) - own), np.inf)
@@ -123,9 +142,14 @@ def _demand_steps(found: Demands, sets: LevelSets, steps: FloatArray, places: In
     found.distance[ids] = np.where(np.isfinite(least), least / max(sets.n_levels - 1, 1), 0.0)
 
 
-def permitted_levels(boxes: Boxes, row: FloatArray, wishes: Wishes, feature: int) -> BoolArray:
+def steps_between(before: float, after: float, n_levels: int) -> float:
+    """How far two codes of an ordinal column are apart, as a share of the greatest number of steps."""
+    return abs(after - before) / max(n_levels - 1, 1)
+
+
+def permitted_levels(column: Column, row: FloatArray, wishes: Wishes, feature: int) -> BoolArray:
     """The levels that a column of the row may be changed to, shape (L,)."""
-    codes = np.arange(len(boxes.columns[feature].levels))
+    codes = np.arange(len(column.levels))
     permitted = wishes.levels.get(feature, np.ones(len(codes), np.bool_)).copy()
     own = row[feature]
     if own >= 0:
@@ -139,5 +163,5 @@ def target_cell(boxes: Boxes, demands: Demands, row: FloatArray, wishes: Wishes,
     if not np.isnan(target):
         return target
     feature = int(boxes.tested[node])
-    members = boxes.sets[feature].set_at(node) & permitted_levels(boxes, row, wishes, feature)
+    members = boxes.sets[feature].set_at(node) & permitted_levels(boxes.columns[feature], row, wishes, feature)
     return float(np.flatnonzero(members)[0])

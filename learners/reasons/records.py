@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from learners.explanation import Condition
+from learners.table import UNSEEN, Column
 from learners.types import FloatArray, Scalar
 
 
@@ -51,7 +52,8 @@ class Counterfactual:
     """A row with the wanted answer, and what leads to it.
 
     Attributes:
-        leaf: the leaf whose conditions the changes meet.
+        leaf: the leaf whose conditions the changes meet; None of a rule set.
+        rank, rule: of a rule set the place, from 1 on, and the id of the rule that answers the changed row.
         changes: in the order in which the leaf's path tests the columns.
         cost: the sum of the changed columns' costs.
         distance: the sum of the changes' scaled distances.
@@ -61,7 +63,7 @@ class Counterfactual:
         answer: the model's answer to it; ``probabilities`` in class order, None for regression.
     """
 
-    leaf: int
+    leaf: int | None
     changes: tuple[Change, ...]
     cost: float
     distance: float
@@ -69,12 +71,23 @@ class Counterfactual:
     cells: FloatArray = field(repr=False)
     answer: Scalar
     probabilities: tuple[float, ...] | None
+    rank: int | None = None
+    rule: str | None = None
+
+    def place(self) -> dict[str, Any]:
+        """Where in the model it is answered, as JSON."""
+        return {"leaf": self.leaf} if self.rule is None else {"rank": self.rank, "rule": self.rule}
 
     def to_json(self) -> dict[str, Any]:
-        record: dict[str, Any] = {"leaf": self.leaf, "changes": [change.to_json() for change in self.changes]}
+        record: dict[str, Any] = self.place() | {"changes": [change.to_json() for change in self.changes]}
         record |= {"cost": self.cost, "distance": self.distance}
         if self.probabilities is None:
             record["value"] = self.answer
         else:
             record |= {"label": self.answer, "probabilities": list(self.probabilities)}
         return record | {"conditions": [one.to_json() for one in self.asked]}
+
+
+def shown_cell(column: Column, cell: float) -> Scalar | None:
+    """A row's value; None where missing or unseen."""
+    return None if not column.is_numeric and cell == UNSEEN else column.decode(float(cell))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from learners.reasons.boxes import Boxes
+from learners.rules.ordered import OrderedRules
 from learners.table import Column, Table
 from learners.types import BoolArray, FloatArray
 
@@ -67,6 +68,17 @@ class Scales:
         """From the thresholds of a tree; of a single one its magnitude."""
         records = [{} if span is None else {"minimum": span[0], "maximum": span[1]} for span in boxes.spans]
         return cls.of_records(boxes.columns, records)
+
+    @classmethod
+    def of_rules(cls, rules: OrderedRules, columns: Sequence[Column]) -> Scales:
+        """The same from the bounds of an ordered rule set."""
+        bounds, features = np.concatenate((rules.low, rules.high)), np.tile(rules.feature, 2)
+        records: list[dict[str, Any]] = []
+        for place, column in enumerate(columns):
+            own = bounds[(features == place) & np.isfinite(bounds)]
+            spans = column.is_numeric and len(own) > 0
+            records.append({"minimum": float(own.min()), "maximum": float(own.max())} if spans else {})
+        return cls.of_records(columns, records)
 
 
 def _width(low: float, high: float) -> float:

@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from learners.base import Classifier
+from learners.base import Classifier, Learner
 from learners.errors import ParameterError, SchemaError, quoted
 from learners.table import UNSEEN, Column, Table
-from learners.trees.estimator import FittedTree
 from learners.types import BoolArray, FloatArray, IntArray, Scalar
 
 
@@ -57,7 +56,7 @@ class WantedRange:
 Target: TypeAlias = WantedClass | WantedRange
 
 
-def target_of(learner: FittedTree, wanted: Any) -> Target:
+def target_of(learner: Learner, wanted: Any) -> Target:
     """What a caller wants of a model.
 
     Args:
@@ -97,7 +96,7 @@ def _class_code(column: Column, wanted: Any) -> int:
     return code
 
 
-def answers_of(learner: FittedTree, table: Table) -> FloatArray:
+def answers_of(learner: Learner, table: Table) -> FloatArray:
     """The model's answers: class probabilities, shape (n, K), or numbers, shape (n, 1)."""
     if isinstance(learner, Classifier):
         return learner.predict_proba(table)

@@ -68,8 +68,7 @@ class Wishes:
                 always stay.
 
         Raises:
-            ParameterError: a name, direction, cost or range is not allowed, or has no effect on a fixed column;
-                ``field`` says where it stands.
+            ParameterError: a name, direction, cost or range is not allowed; ``field`` says where it stands.
         """
         places = {column.name: place for place, column in enumerate(columns)}
         d = len(columns)
@@ -84,11 +83,6 @@ class Wishes:
         )
         for name in fixed:
             made.fixed[_place(places, name, "fixed")] = True
-        for parameter, names in (("directions", directions), ("costs", costs), ("allowed", allowed)):
-            for name in names or ():
-                if name in fixed:
-                    message = f"column {quoted(name)} is fixed, so {parameter} have no effect on it; leave them out"
-                    raise ParameterError(message, field=f"{parameter}.{name}")
         for name, direction in (directions or {}).items():
             made._direct(columns, _place(places, name, "directions"), direction)
         for name, cost in (costs or {}).items():

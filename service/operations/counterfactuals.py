@@ -14,8 +14,9 @@ from learners.reasons.scales import Scales
 from learners.reasons.targets import answers_of, target_of
 from learners.reasons.wishes import Range, Wishes
 from learners.table import Column, Table
+from service.errors import Fault, Invalid
 from service.operations import models as versions
-from service.operations.reasoning import Describe, Rows, reason_about, tree_of
+from service.operations.reasoning import Describe, Rows, reason_about
 from service.operations.served import ServedModel
 from service.store.session import Store
 
@@ -51,6 +52,8 @@ def find_counterfactuals(
             single columns. TooLarge: too many rows.
     """
 
+    _refuse_fixed(wanted)
+
     def reason(table: Table) -> list[dict[str, Any]]:
         columns = model.learner.columns_
         wishes = Wishes.of(
@@ -67,11 +70,23 @@ def find_counterfactuals(
             free = [ways[0] if ways else None for ways in found]
         else:
             free = why_not(model.learner, table, answer, scales)
-        learner = tree_of(model)
-        reached = target_of(learner, answer).holds(answers_of(learner, table))
+        reached = target_of(model.learner, answer).holds(answers_of(model.learner, table))
         return [_record(*one) for one in zip(reached.tolist(), found, free, strict=True)]
 
     return reason_about(model, sent, describe, reason, wanted.count + 1)
+
+
+def _refuse_fixed(wanted: Wanted) -> None:
+    """Refuse what is said of columns that stay as they are, which would have no effect."""
+    said = {"directions": wanted.directions, "costs": wanted.costs, "allowed": wanted.allowed}
+    faults = [
+        Fault(f"{name} is fixed, so {parameter} have no effect on it", parameter=f"{parameter}.{name}", column=name)
+        for parameter, by_column in said.items()
+        for name in by_column
+        if name in set(wanted.fixed)
+    ]
+    if faults:
+        raise Invalid(f"The request is not valid: {faults[0].message}", faults)
 
 
 def _record(reached: bool, found: Sequence[Counterfactual], nearest: Counterfactual | None) -> dict[str, Any]:
@@ -83,7 +98,7 @@ def _why_not(nearest: Counterfactual | None) -> dict[str, Any] | None:
     if nearest is None:
         return None
     unmet = [asked.to_json() for asked in nearest.asked if asked.state != "met"]
-    return {"leaf": nearest.leaf, "conditions": unmet, "changes": [change.to_json() for change in nearest.changes]}
+    return nearest.place() | {"conditions": unmet, "changes": [change.to_json() for change in nearest.changes]}
 
 
 def _answer(wanted: Any, task: str) -> Any:

@@ -28,8 +28,13 @@ def ask_next(
             tests on single columns. TooLarge: too many rows.
     """
 
+    target = tree_of(
+        model,
+        "what an unknown value may still decide is weighed by the shares of a tree's branches, and rules that overlap "
+        "have none",
+    ).target_
+
     def reason(table: Table) -> list[dict[str, Any]]:
-        target = tree_of(model).target_
         if utility is not None and target.is_numeric:
             raise ParameterError("utilities are of decisions on classes; the model is a regression", field="utility")
         utilities = utility_matrix(utility, target)

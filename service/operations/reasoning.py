@@ -9,8 +9,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from learners.base import Classifier
+from learners._accel import uncompiled
+from learners.base import Classifier, Learner
 from learners.errors import LearnerError, ParameterError
+from learners.rules.fitted import FittedRules
 from learners.table import Table
 from learners.trees.estimator import FittedTree
 from learners.types import FloatArray
@@ -51,21 +53,21 @@ def reason_about(model: ServedModel, sent: Rows, describe: Describe, reason: Rea
         n_told: of each row so many sets of conditions are told, which may name every level.
 
     Raises:
-        TooLarge: too many rows. Invalid: every row is bad, or an option is. Conflict: the model is no tree.
+        TooLarge: too many rows. Invalid: every row is bad, or an option is. Conflict: this cannot be told of the model.
     """
-    learner = tree_of(model)
-    _check_size(len(sent.rows), learner.tree_.n_nodes, n_told * _tested_levels(learner))
+    _check_size(len(sent.rows), model.learner, n_told)
     options = Options(unseen=sent.unseen, strict=sent.strict)
     encoded = encode_records(sent.rows, model.inputs, options)
     refuse_if_all_bad(encoded)
     good = [row for row in range(encoded.n_rows) if row not in encoded.faults]
     table = Table(model.inputs.columns, np.asfortranarray(encoded.values[good]))
-    with _in_terms_of_the_request(model):
+    with _in_terms_of_the_request(model), uncompiled():
         reasons = reason(table)
     for at, row in enumerate(good):
         if row in encoded.unseen and options.unseen == "other":
             tell_unseen(reasons[at], dict(encoded.unseen[row]))
-    answers = _answers(model, table)
+    with uncompiled():
+        answers = _answers(model, table)
     warnings = _warnings(encoded, model, options)
     by_row = {row: {"row": row, **answers[at], **reasons[at], **warnings.get(row, {})} for at, row in enumerate(good)}
     for row, faults in encoded.faults.items():
@@ -80,32 +82,43 @@ def reason_about(model: ServedModel, sent: Rows, describe: Describe, reason: Rea
     return answer | {"summary": {"rows": encoded.n_rows, "failed": len(encoded.faults)}}
 
 
-def tree_of(model: ServedModel) -> FittedTree:
+def tree_of(model: ServedModel, why: str) -> FittedTree:
     """The model's tree.
+
+    Args:
+        model: whose.
+        why: what of other models stands against it.
 
     Raises:
         Conflict: it is none.
     """
     if not isinstance(model.learner, FittedTree):
-        message = f"a {model.learner.name} is no tree"
+        message = f"a {model.learner.name} is no tree: {why}"
         raise Conflict(f"This is told of trees only: {message}", [Fault(message, parameter="ref")])
     return model.learner
 
 
-def _check_size(n_rows: int, n_nodes: int, n_labels: int) -> None:
-    most = max(1, min(MAX_ROWS, MAX_WORK // n_nodes, MAX_LABELS // max(n_labels, 1)))
+def _check_size(n_rows: int, learner: Learner, n_told: int) -> None:
+    size, tested = _size_of(learner)
+    n_labels = n_told * sum(len(learner.columns_[feature].levels) for feature in tested)
+    most = max(1, min(MAX_ROWS, MAX_WORK // size, MAX_LABELS // max(n_labels, 1)))
     if n_rows > most:
         raise TooLarge(
-            f"The request has {n_rows} rows; of this model, a tree of {n_nodes} nodes, at most {most} are answered "
+            f"The request has {n_rows} rows; of this model, of {size} nodes or conditions, at most {most} are answered "
             "at once",
             [Fault("too many rows", parameter="rows", allowed=most)],
         )
 
 
-def _tested_levels(learner: FittedTree) -> int:
-    """Levels of all columns that the tree tests."""
-    tested = np.unique(learner.tree_.feature)
-    return sum(len(learner.columns_[feature].levels) for feature in tested[tested >= 0].tolist())
+def _size_of(learner: Learner) -> tuple[int, list[int]]:
+    """The number of nodes of a tree or conditions of rules, and the columns that they test."""
+    if isinstance(learner, FittedTree):
+        features = learner.tree_.feature
+    elif isinstance(learner, FittedRules):
+        features = learner.ordered_rules_.feature
+    else:
+        return 1, []
+    return max(len(features), 1), np.unique(features[features >= 0]).tolist()
 
 
 @contextmanager

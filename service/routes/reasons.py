@@ -54,10 +54,11 @@ def find(
 ) -> Response:
     """Find, for each row, the nearest changes that lead to the wanted answer, and why the row does not have it.
 
-    Exact among all leaves of a tree: fewest (or cheapest) changed columns first, then least distance; `fixed`,
-    `directions`, `costs` and `allowed` are kept. New values are just beyond the thresholds that they pass, and
-    every changed row was answered by the model itself. A missing value stays missing where the answer is the
-    wanted one all the same; choosing one counts as a change. At most 100 rows, fewer of very large trees.
+    Exact among all leaves of a tree, or all rules of an ordered rule set and what earlier ones leave them: fewest
+    (or cheapest) changed columns first, then least distance; `fixed`, `directions`, `costs` and `allowed` are kept.
+    New values are just beyond the thresholds that they pass, and every changed row was answered by the model itself.
+    A missing value stays missing where the answer is the wanted one all the same; choosing one counts as a change.
+    At most 100 rows, fewer of very large models.
     """
     model = services.serving.get(who.workspace, ref)
     wanted = Wanted(

@@ -106,9 +106,14 @@ class Change(Answer):
 
 
 class WhyNot(Answer):
-    """The nearest leaf with the wanted answer if everything may be changed, and what it asks that the row lacks."""
+    """The nearest leaf or rule with the wanted answer if all may be changed, and what it asks that the row lacks.
 
-    leaf: int
+    The changes also lead past the rules that are asked before.
+    """
+
+    leaf: int | None = None
+    rank: int | None = None
+    rule: str | None = None
     conditions: list[Asked]
     changes: list[Change]
 
@@ -116,7 +121,9 @@ class WhyNot(Answer):
 class Counterfactual(Answer):
     """A changed row that the model answers as wanted."""
 
-    leaf: int = Field(description="node id, the same in the tree, its picture and every explanation")
+    leaf: int | None = Field(None, description="node id, the same in the tree, its picture and every explanation")
+    rank: int | None = Field(None, description="of a rule set: the place of the rule that answers the changed row")
+    rule: str | None = Field(None, description="of a rule set: its id")
     changes: list[Change]
     cost: float
     distance: float

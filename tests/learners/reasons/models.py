@@ -4,7 +4,8 @@ from itertools import product
 
 import numpy as np
 
-from learners.table import Column, Kind, Table
+from learners.rules.classifier import RuleSetClassifier
+from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 from tests.learners.trees.random_trees import COLUMNS, random_rows, random_tree
 
@@ -27,6 +28,24 @@ def row_of(rng, missing=0.0):
     return random_rows(rng, 1, missing)
 
 
+def random_rules(seed):
+    """A rule set of many overlapping rules, of every kind of condition, with a random default."""
+    rng = np.random.default_rng(seed)
+    table = random_rows(rng, 60, 0.1)
+    labels = Series(CLASSES, rng.integers(0, len(CLASSES.levels), 60).astype(float))
+    options = {"postpruning": str(rng.choice(["none", "pessimistic"])), "subset": "all", "max_depth": 3}
+    model = RuleSetClassifier(nominal=str(rng.choice(["subset", "multiway", "one-vs-rest"])), **options)
+    return model.fit(table, labels), rng
+
+
+def cuts_of(model, index):
+    if isinstance(model, RuleSetClassifier):
+        rules = model.ordered_rules_
+        bounds = np.concatenate((rules.low, rules.high))[np.tile(rules.feature, 2) == index]
+        return set(bounds[np.isfinite(bounds)].tolist())
+    return set(model.tree_.threshold[model.tree_.feature == index].tolist())
+
+
 def grid(model, row, *, blanks=False):
     """All rows in which any values are changed to any that a test could tell apart; missing ones filled.
 
@@ -36,7 +55,7 @@ def grid(model, row, *, blanks=False):
     for index, column in enumerate(COLUMNS):
         own = row[index]
         if column.is_numeric:
-            cuts = set(model.tree_.threshold[model.tree_.feature == index].tolist()) | {1.0, 6.0}
+            cuts = cuts_of(model, index) | {1.0, 6.0}
             values = cuts | {float(np.nextafter(cut, np.inf)) for cut in cuts}
         else:
             values = {float(code) for code in range(len(column.levels))}

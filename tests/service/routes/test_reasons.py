@@ -273,11 +273,27 @@ def test_models_without_a_tree_say_so(weather: Api) -> None:
     train(weather, uploaded["id"], target="play", name="rules", learner="rule-set-classifier")
     row = {"outlook": "sunny"}
     for refused in (
-        weather.post("/api/v1/models/rules/counterfactuals", json={"rows": [row], "wanted": "yes"}),
         weather.post("/api/v1/models/rules/question", json={"rows": [row]}),
         weather.get("/api/v1/models/rules/importances"),
     ):
         assert "rule-set-classifier" in problem(refused, 409)["errors"][0]["message"]
+
+
+def test_counterfactuals_of_a_rule_set_name_the_rule_that_answers_them(weather: Api) -> None:
+    uploaded = weather.upload(table_path("weather-numeric.csv").read_bytes(), name="numeric").json()
+    train(weather, uploaded["id"], target="play", name="ordered", learner="rule-set-classifier")
+    body = {"rows": [SUNNY, {**SUNNY, "outlook": "foggy"}, {"humidity": None}], "wanted": "no", "count": 3}
+    answer = ask(weather, "counterfactuals", body, "ordered")
+    other = ask(weather, "counterfactuals", body | {"wanted": "yes"}, "ordered")
+    rules = {rule["id"] for rule in weather.get("/api/v1/models/ordered/rules").json()["rules"]}
+    for row, *found in zip(body["rows"], answer["rows"], other["rows"], strict=True):
+        assert {one["status"] for one in found} == {"already", "found"}
+        for one in found[0]["counterfactuals"] + found[1]["counterfactuals"]:
+            assert predicted(weather, changed(row, one), "ordered") == one["label"]
+            assert one["rule"] in rules
+            told = {"rows": [changed(row, one)]}
+            (reason,) = weather.post("/api/v1/models/ordered/explanations", json=told).json()["explanations"]
+            assert (reason["rule"], reason["rank"]) == (one["rule"], one["rank"])
 
 
 def test_decisions_by_utility_are_what_counterfactuals_lead_to(weather: Api) -> None:

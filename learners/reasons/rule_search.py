@@ -1,0 +1,219 @@
+"""The nearest rows with another answer of an ordered rule set, found exactly: the best region first.
+
+The rows that a rule answers are those of its box that no earlier rule covers. The search begins with the box of
+every rule that has the wanted answer and takes, again and again, the region whose nearest row is nearest of all.
+If the rule itself answers that row, no row that it answers is nearer. Else an earlier rule covers it, and the region
+is cut into the pieces that this rule does not cover, whose nearest rows are no nearer. So earlier rules are looked at
+only where they stand in the way.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from learners.errors import LearnerError
+from learners.reasons.demands import nearest_numbers, permitted_levels, steps_between
+from learners.reasons.records import Asked, Change, Counterfactual, shown_cell
+from learners.reasons.regions import Cells, Levels, Numbers, Region, RuleRegions
+from learners.reasons.scales import Scales
+from learners.reasons.targets import Target
+from learners.reasons.wishes import Wishes
+from learners.rules.fitted import FittedRules
+from learners.table import Kind, Table
+from learners.types import FloatArray
+
+#: Most regions of one search over all of its rows: some seconds.
+MAX_REGIONS = 20_000
+#: Costs and distances are compared by so many digits, so that rounding parts no equal ones.
+_DIGITS = 10
+_UNKNOWN_STEP = 1.0
+
+
+@dataclass(frozen=True)
+class _Way:
+    """The nearest row of a region."""
+
+    cells: FloatArray
+    cost: float
+    distance: float
+    steps: dict[int, float]
+
+
+class RuleSeeker:
+    """One search over any number of rows.
+
+    Args:
+        learner: a fitted rule set.
+        target: the wanted answer.
+        wishes: what may be changed and at what price.
+        scales: of the model's columns.
+        count: how many counterfactuals of each row, at most one of each rule.
+        diverse: let no two of them change the same set of columns.
+        by_distance: whether distances, each times its column's cost, are compared before costs.
+    """
+
+    def __init__(
+        self,
+        learner: FittedRules,
+        target: Target,
+        wishes: Wishes,
+        scales: Scales,
+        *,
+        count: int,
+        diverse: bool,
+        by_distance: bool,
+    ) -> None:
+        self.learner = learner
+        self.target = target
+        self.wishes = wishes
+        self.scales = scales
+        self.count = count
+        self.diverse = diverse
+        self.by_distance = by_distance
+        self.regions = RuleRegions(learner.ordered_rules_, learner.columns_)
+        self.wanted = np.flatnonzero(target.holds(learner.ordered_rules_.share)).tolist()
+        self.looked_at = 0
+
+    def find(self, row: FloatArray) -> list[Counterfactual]:
+        """The nearest ways of one row, shape (d,).
+
+        Raises:
+            LearnerError: too many regions had to be looked at.
+        """
+        found: list[Counterfactual] = []
+        changed: set[frozenset[int]] = set()
+        for rule, way in self._ways(row):
+            if self.diverse and frozenset(way.steps) in changed:
+                continue
+            changed.add(frozenset(way.steps))
+            found.append(self._described(row, rule, way))
+            if len(found) == self.count:
+                break
+        return found
+
+    def _ways(self, row: FloatArray) -> Iterator[tuple[int, _Way]]:
+        """The nearest row of each wanted rule, the nearest first."""
+        known: dict[tuple[int, Cells], tuple[float, float] | None] = {}
+        numbers = itertools.count()
+        heap: list[tuple[tuple[float, float], int, int, Region, _Way]] = []
+
+        def push(rule: int, region: Region) -> None:
+            self.looked_at += 1
+            if self.looked_at > MAX_REGIONS:
+                raise LearnerError(
+                    f"the rules overlap so much that more than {MAX_REGIONS} regions between them would have to be "
+                    "looked at; ask of fewer rows, fix more columns, or narrow what is allowed"
+                )
+            way = self._nearest(row, region, known)
+            if way is not None:
+                heapq.heappush(heap, (self._key(way), rule, next(numbers), region, way))
+
+        for rule in self.wanted:
+            region = self.regions.covered(rule)
+            if region is not None:
+                push(rule, region)
+        done: set[int] = set()
+        while heap:
+            _, rule, _, region, way = heapq.heappop(heap)
+            if rule in done:
+                continue
+            answering = self._answering(way.cells)
+            if answering == rule:
+                done.add(rule)
+                yield rule, way
+                continue
+            for piece in self.regions.outside(answering, region):
+                push(rule, piece)
+
+    def _key(self, way: _Way) -> tuple[float, float]:
+        cost, distance = (float(f"{number:.{_DIGITS - 1}e}") for number in (way.cost, way.distance))
+        return (distance, cost) if self.by_distance else (cost, distance)
+
+    def _answering(self, cells: FloatArray) -> int:
+        """The rule that answers a row: as the model says."""
+        return int(self.learner.apply(Table(self.learner.columns_, np.asfortranarray(cells[None])))[0])
+
+    def _nearest(
+        self, row: FloatArray, region: Region, known: dict[tuple[int, Cells], tuple[float, float] | None]
+    ) -> _Way | None:
+        """The nearest row of a region; None where no allowed change leads there."""
+        cells = row.copy()
+        steps: dict[int, float] = {}
+        for feature, left in region.items():
+            if left.holds(float(row[feature])):
+                continue
+            if (feature, left) not in known:
+                known[feature, left] = self._step(row, feature, left)
+            step = known[feature, left]
+            if step is None:
+                return None
+            cells[feature], steps[feature] = step
+        weights = self.wishes.costs if self.by_distance else np.ones(len(row))
+        return _Way(
+            cells,
+            math.fsum(float(self.wishes.costs[feature]) for feature in steps),
+            math.fsum(step * float(weights[feature]) for feature, step in steps.items()),
+            steps,
+        )
+
+    def _step(self, row: FloatArray, feature: int, left: Cells) -> tuple[float, float] | None:
+        """The nearest allowed cell of a column and how far it is."""
+        if self.wishes.fixed[feature]:
+            return None
+        if isinstance(left, Numbers):
+            if not left.low < left.high:
+                return None
+            places, bounds = np.array([feature]), (np.array([left.low]), np.array([left.high]))
+            blocked, target, distance = nearest_numbers(row, places, *bounds, self.wishes, self.scales)
+            return None if blocked[0] else (float(target[0]), float(distance[0]))
+        return self._level_step(row, feature, left)
+
+    def _level_step(self, row: FloatArray, feature: int, left: Levels) -> tuple[float, float] | None:
+        column = self.learner.columns_[feature]
+        open_codes = np.flatnonzero(left.flags[:-2] & permitted_levels(column, row, self.wishes, feature))
+        if not len(open_codes):
+            return None
+        own = row[feature]
+        if column.kind is not Kind.ORDINAL or not own >= 0:
+            return float(open_codes[0]), _UNKNOWN_STEP
+        nearest = open_codes[np.argmin(np.abs(open_codes - own))]
+        return float(nearest), steps_between(own, float(nearest), len(column.levels))
+
+    def _described(self, row: FloatArray, rule: int, way: _Way) -> Counterfactual:
+        columns = self.learner.columns_
+        record = self.learner.rules_.rules[rule]
+        tests = self.regions.tests(rule)
+        share = self.learner.ordered_rules_.share[rule]
+        return Counterfactual(
+            leaf=None,
+            rank=rule + 1,
+            rule=record.id,
+            changes=tuple(
+                Change(
+                    columns[feature].name,
+                    shown_cell(columns[feature], row[feature]),
+                    columns[feature].decode(float(way.cells[feature])),
+                    step,
+                )
+                for feature, step in way.steps.items()
+            ),
+            cost=way.cost,
+            distance=way.distance,
+            asked=tuple(
+                Asked(
+                    condition.condition,
+                    shown_cell(columns[feature], row[feature]),
+                    "met" if test.holds(float(row[feature])) else "unmet",
+                )
+                for condition, (feature, test) in zip(record.conditions, tests, strict=True)
+            ),
+            cells=way.cells,
+            answer=self.target.answer(share),
+            probabilities=tuple(share.tolist()),
+        )
