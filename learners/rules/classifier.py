@@ -110,7 +110,8 @@ class RuleSetClassifier(FittedRules):
     )
     max_rules: int | None = integer(
         None,
-        "Keep at most so many rules, the default not counted: those without which most errors would be made.",
+        "Keep at most so many rules, the default not counted: the best set of at most 10 candidates, of more those "
+        "without which most errors would be made.",
         minimum=0,
         none_means="no limit",
     )

@@ -10,8 +10,9 @@ import numpy as np
 from learners.base import Progress
 from learners.decisions import decide
 from learners.rules.atoms import Atom, Coverage, atoms_of, merged
+from learners.rules.few import best_few
 from learners.rules.from_tree import rules_of_nodes
-from learners.rules.mdl import AtomBits, Candidates, Weighing, best_subset, rule_bits
+from learners.rules.mdl import EXHAUSTIVE, AtomBits, Candidates, Weighing, best_subset, rule_bits
 from learners.rules.ordered import OrderedRules, ordered_rules
 from learners.rules.postpruning import PostPruner, laplace, pessimistic
 from learners.rules.ranking import (
@@ -90,7 +91,7 @@ def induce(
     chosen = _subsets(judged, rows, options)
     progress(0.95, f"{len(chosen)} rules chosen")
     order = ranked(chosen, rows.codes, rows.weights, rows.n_classes)
-    order = _indispensable(order, rows, options.max_rules)
+    order = _limited(_indispensable(order, rows, None), (judged, chosen), rows, options.max_rules)
     totals = rows.totals
     values = [rule.value for rule in order] + [rows.by_class(_uncovered(order, len(rows.codes)))]
     shares = [laplace_distribution(value, totals) for value in values[:-1]]
@@ -198,6 +199,16 @@ def _subsets(judged: list[Judged], rows: Sample, options: InductionOptions) -> l
         )
         chosen += [own[place] for place in best_subset(candidates, options.weighing)]
     return chosen
+
+
+def _limited(order: list[Judged], pools: Sequence[list[Judged]], rows: Sample, max_rules: int | None) -> list[Judged]:
+    """At most so many rules: the best set of a small pool of candidates, else those of the set that are missed most."""
+    if max_rules is None or len(order) <= max_rules:
+        return order
+    for pool in (*pools, order):
+        if len(pool) <= EXHAUSTIVE:
+            return best_few(pool, rows.codes, rows.weights, rows.n_classes, min(max_rules, len(pool)))
+    return _indispensable(order, rows, max_rules)
 
 
 def _indispensable(order: list[Judged], rows: Sample, max_rules: int | None) -> list[Judged]:

@@ -1,5 +1,6 @@
 import json
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from learners.errors import LearnerError
 from learners.explanation import RuleExplanation
 from learners.rules import case_expression, rules_of, select_statement, to_markdown, to_text
 from learners.rules.classifier import RuleSetClassifier
+from learners.rules.few import best_few
+from learners.rules.ranking import Judged, default_distribution, ranked
 from learners.rules.reasons import MAX_FAILED
 from learners.table import Column, Kind, Series, Table
 from tests.learners.rules.test_simplify import on_and_beside_the_bounds
@@ -42,6 +45,10 @@ def test_mushrooms_need_few_rules():
     first = RuleSetClassifier(nominal="subset", max_rules=1).fit(table, labels)
     assert first.n_rules_ == 1
     assert accuracy(first, table, labels) >= 0.9852
+    for limit, most_errors in ((2, 48), (3, 8), (4, 0)):
+        few = RuleSetClassifier(nominal="subset", max_rules=limit).fit(table, labels)
+        assert few.n_rules_ <= limit
+        assert round((1 - accuracy(few, table, labels)) * table.n_rows) <= most_errors
     assert accuracy(RuleSetClassifier(nominal="subset").fit(table, labels), table, labels) == 1
 
 
@@ -193,6 +200,35 @@ def test_fewer_rules_with_dear_theory_and_with_a_limit():
     assert limited.n_rules_ == 5
     assert accuracy(limited, table, labels) > 0.75
     assert RuleSetClassifier(max_rules=0).fit(table, labels).n_rules_ == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_few_rules_are_the_best_of_all_such_sets(seed):
+    """Against every list of so many of the candidates, written out plainly."""
+    rng = np.random.default_rng(seed)
+    codes, weights = rng.integers(0, 3, 40), rng.integers(1, 4, 40).astype(float)
+    candidates = []
+    for place in range(6):
+        rows = np.flatnonzero(rng.random(40) < 0.3)
+        value = np.bincount(codes[rows], weights=weights[rows], minlength=3)
+        candidates.append(Judged((place,), int(value.argmax()), rows, value, float(rng.random()), 1.0))
+
+    def errors(chosen):
+        order = ranked(chosen, codes, weights, 3)
+        left = np.ones(40, np.bool_)
+        for rule in order:
+            left[rule.rows] = False
+        totals = np.bincount(codes, weights=weights, minlength=3)
+        uncovered = np.bincount(codes[left], weights=weights[left], minlength=3)
+        default = int(default_distribution(uncovered, totals).argmax())
+        said = [next((rule.answer for rule in order if row in rule.rows), default) for row in range(40)]
+        return weights[np.array(said) != codes].sum()
+
+    for most in range(7):
+        sets = [chosen for size in range(most + 1) for chosen in combinations(candidates, size)]
+        found = best_few(candidates, codes, weights, 3, most)
+        assert errors(found) == min(map(errors, sets))
+        assert len(found) == min(len(chosen) for chosen in sets if errors(chosen) == errors(found))
 
 
 def test_a_class_weight_moves_the_answers():
