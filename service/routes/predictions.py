@@ -123,6 +123,9 @@ async def predict(
     other; a JSON request of nothing but bad rows is refused. CSV, NDJSON and Arrow streams come back as they
     came, unless `Accept` names another format.
 
+    With a `decision` the answer tells it, and rows whose label the model by itself would not have given tell that
+    one as `model_label`. CSV and Arrow have a column for each.
+
     Labels in CSV are as they are, those too that a spreadsheet would take for formulas (`=`, `+`, `-`, `@` at
     the beginning): import such columns as text, or take JSON.
     """

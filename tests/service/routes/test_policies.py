@@ -7,6 +7,7 @@ import io
 import json
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from service.client import Rulewood
@@ -118,6 +119,12 @@ def test_lines_take_the_decision_from_the_query_and_tell_it(mail: Api) -> None:
     lines = [json.loads(line) for line in sent.text.splitlines()]
     assert [(line["label"], line.get("model_label")) for line in lines] == [("nospam", "spam"), ("spam", None)]
     assert [json.loads(line["decision"]) for line in lines] == [decision] * 2
+    arrow = mail.post(
+        address, params=query, json={"rows": _WORDS}, headers={"accept": "application/vnd.apache.arrow.stream"}
+    )
+    table = pa.ipc.open_stream(arrow.content).read_all().to_pydict()
+    assert (table["label"], table["model_label"]) == (["nospam", "nospam", "spam"], ["spam"] * 3)
+    assert [json.loads(one) for one in table["decision"]] == [decision] * 3
     stronger = {"rows": _WORDS, "decision": {"threshold": {"class": "spam", "at": 0}}}
     assert labels(mail.post(address, params=query, json=stronger).json()) == ["spam"] * 3
 
