@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -35,6 +35,11 @@ class Condition:
     high: Scalar | None = None
     values: tuple[Scalar, ...] = ()
 
+    @property
+    def subject(self) -> str:
+        """What it is about, for people."""
+        return name_text(self.column)
+
     def text(self) -> str:
         """For people; every number prints so that it reads back to the same double."""
         name = name_text(self.column)
@@ -59,6 +64,86 @@ class Condition:
         else:
             record["threshold"] = self.threshold
         return record | {"text": self.text()}
+
+
+@dataclass(frozen=True)
+class CountCondition:
+    """Whether at least ``need`` of some conditions hold; ``holds`` false: whether fewer do.
+
+    Two that all must hold on one column are its interval, which is told as that.
+    """
+
+    conditions: tuple[Condition, ...]
+    need: int
+    holds: bool
+
+    @property
+    def interval(self) -> Condition | None:
+        """The interval that two bounds on one column make, or ``None``."""
+        if len(self.conditions) != 2 or self.need != 2:
+            return None
+        low, high = self.conditions
+        if low.column != high.column or (low.operator, high.operator) != (">", "<="):
+            return None
+        return Condition(low.column, "interval", low=low.threshold, high=high.threshold)
+
+    @property
+    def subject(self) -> str:
+        return self.among("all of", "any of", f"{self.need} of")
+
+    def among(self, every: str, one: str, some: str) -> str:
+        """One of three words by how many must hold, and the conditions."""
+        word = every if self.need == len(self.conditions) else one if self.need == 1 else some
+        return f"{word} ({', '.join(condition.text() for condition in self.conditions)})"
+
+    def text(self) -> str:
+        """For people, as :meth:`Condition.text`."""
+        if self.interval is not None:
+            return self.interval.text() if self.holds else f"not {self.interval.text()}"
+        if self.holds:
+            return self.among("all of", "any of", f"at least {self.need} of")
+        return self.among("not all of", "none of", f"fewer than {self.need} of")
+
+    def to_json(self) -> dict[str, Any]:
+        operator = "at least" if self.holds else "fewer than"
+        conditions = [condition.to_json() for condition in self.conditions]
+        return {"operator": operator, "count": self.need, "conditions": conditions, "text": self.text()}
+
+
+@dataclass(frozen=True)
+class SumCondition:
+    """Whether a weighted sum of numeric columns, added up in this order, is at most or above a threshold."""
+
+    weights: tuple[tuple[str, float], ...]
+    operator: Literal["<=", ">"]
+    threshold: float
+
+    @property
+    def subject(self) -> str:
+        return sum_text(self.weights)
+
+    def text(self) -> str:
+        """For people, as :meth:`Condition.text`."""
+        return f"{sum_text(self.weights)} {self.operator} {scalar_text(self.threshold)}"
+
+    def to_json(self) -> dict[str, Any]:
+        weights = [{"column": column, "weight": weight} for column, weight in self.weights]
+        return {"operator": self.operator, "weights": weights, "threshold": self.threshold, "text": self.text()}
+
+
+#: What a test may ask; ``subject`` and ``text`` tell it, ``to_json`` writes it.
+AnyCondition: TypeAlias = Condition | CountCondition | SumCondition
+
+
+def sum_text(weights: Iterable[tuple[str, float]], number: Callable[[float], str] | None = None) -> str:
+    """A weighted sum of columns: ``0.31 a - 2.5 b``; numbers as :func:`scalar_text` writes them unless told."""
+    written = number or scalar_text
+    pieces: list[str] = []
+    for column, weight in weights:
+        sign = ("- " if weight < 0 else "+ ") if pieces else ("-" if weight < 0 else "")
+        factor = "" if abs(weight) == 1 else f"{written(abs(weight))} "
+        pieces.append(f"{sign}{factor}{name_text(column)}")
+    return " ".join(pieces)
 
 
 def scalar_text(value: Scalar | None) -> str:
@@ -90,14 +175,15 @@ class Step:
     Attributes:
         node: id of the node that holds the test.
         condition: the test in the form in which the followed branch satisfies it.
-        observed: the row's value; ``None`` where missing or unseen.
+        observed: the row's value; of a weighted sum the sum, of a formula how many of its conditions hold;
+            ``None`` where missing or unseen.
         state: ``known``; ``missing`` or ``unseen`` where the value decided nothing.
         child: id of the node that the branch leads to.
         weight: share of the row that follows this branch (1 unless a value was missing).
     """
 
     node: int
-    condition: Condition
+    condition: AnyCondition
     observed: Scalar | None
     state: Literal["known", "missing", "unseen"]
     child: int
@@ -204,7 +290,7 @@ class Judgement:
         state: ``known``, ``missing`` or ``unseen``.
     """
 
-    condition: Condition
+    condition: AnyCondition
     observed: Scalar | None
     state: Literal["known", "missing", "unseen"]
 

@@ -38,7 +38,7 @@ class Parameter:
     optional: bool = False
     none_means: str = ""
     nested: bool = False
-    only_with: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    only_with: tuple[tuple[str, tuple[str | bool, ...]], ...] = ()
     name: str = ""
 
     def allowed(self) -> str:
@@ -124,7 +124,7 @@ class Parameter:
         return _is_number(value) and (value > 0 if self.exclusive_minimum else value >= 0)
 
     def _needs(self) -> list[str]:
-        return [f"{name} = {' or '.join(values)}" for name, values in self.only_with]
+        return [f"{name} = {' or '.join(_choice_text(value) for value in values)}" for name, values in self.only_with]
 
 
 @dataclass(frozen=True)
@@ -154,3 +154,7 @@ def _is_number(value: Any) -> bool:
         return math.isfinite(value)
     except OverflowError:  # an integer beyond every double
         return False
+
+
+def _choice_text(value: str | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else value

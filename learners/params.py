@@ -38,7 +38,7 @@ _KEY = "rulewood.parameter"
 PRESET = "preset"
 
 #: What other parameters must be, by name, for a parameter to differ from its default.
-OnlyWith = Mapping[str, tuple[str, ...]]
+OnlyWith = Mapping[str, tuple[str | bool, ...]]
 
 
 def integer(

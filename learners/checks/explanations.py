@@ -10,7 +10,16 @@ from learners.base import Classifier, Learner
 from learners.checks import samples
 from learners.checks.require import MakeLearner, answers, require, require_close, require_json
 from learners.decisions import TIE
-from learners.explanation import Branch, Condition, Explanation, Judgement, RuleExplanation, Step
+from learners.explanation import (
+    Branch,
+    Condition,
+    CountCondition,
+    Explanation,
+    Judgement,
+    RuleExplanation,
+    Step,
+    SumCondition,
+)
 from learners.linear_function import LinearBranch
 from learners.table import UNSEEN, Column, Table
 from learners.types import Array, Scalar
@@ -87,6 +96,8 @@ def _replay_rule(table: Table, row: int, explanation: RuleExplanation) -> Array:
 
 def _judge(judgement: Judgement, table: Table, row: int) -> bool:
     """Whether a condition holds for the row, whose value and state must be as it says."""
+    if not isinstance(judgement.condition, Condition):
+        return _decided(judgement.condition, table, row) is True
     index = table.position(judgement.condition.column)
     column, cell = table.columns[index], float(table.values[row, index])
     state = "missing" if np.isnan(cell) else "unseen" if not column.is_numeric and cell == UNSEEN else "known"
@@ -120,6 +131,10 @@ def _check_contributions(branch: LinearBranch) -> None:
 
 def _check_steps(steps: Sequence[Step], table: Table, row: int) -> None:
     for step in steps:
+        if not isinstance(step.condition, Condition):
+            said, wanted = _decided(step.condition, table, row), True if step.state == "known" else None
+            require(said is wanted, f"row {row}: {step.condition.text()} is {said}, but its value is {step.state}")
+            continue
         index = table.position(step.condition.column)
         column, cell = table.columns[index], float(table.values[row, index])
         state = "missing" if np.isnan(cell) else "unseen" if not column.is_numeric and cell == UNSEEN else "known"
@@ -132,6 +147,33 @@ def _check_steps(steps: Sequence[Step], table: Table, row: int) -> None:
         else:
             # a known level that the node never saw decides as little as one that no row had
             require(step.state == state or not column.is_numeric, f"row {row}: {column.name} is {state}")
+
+
+def _decided(condition: CountCondition | SumCondition, table: Table, row: int) -> bool | None:
+    """Whether a test of several values holds of a row, by its words alone; ``None`` where it is not known."""
+    if isinstance(condition, SumCondition):
+        total = 0.0
+        for name, weight in condition.weights:
+            total += weight * float(table.values[row, table.position(name)])
+        if np.isnan(total):
+            return None
+        return total <= condition.threshold if condition.operator == "<=" else total > condition.threshold
+    terms = [_decided_alone(one, table, row) for one in condition.conditions]
+    if terms.count(True) >= condition.need:
+        return condition.holds
+    return None if terms.count(True) + terms.count(None) >= condition.need else not condition.holds
+
+
+def _decided_alone(condition: Condition, table: Table, row: int) -> bool | None:
+    """The same of a test of one value; an unseen level is none of those named, and has no place in an order."""
+    index = table.position(condition.column)
+    column, cell = table.columns[index], float(table.values[row, index])
+    if np.isnan(cell):
+        return None
+    if not column.is_numeric and cell == UNSEEN:
+        return {"in": False, "not in": True}.get(condition.operator)
+    value = column.decode(cell)
+    return None if value is None else _holds(condition, column, value)
 
 
 def _holds(condition: Condition, column: Column, value: Scalar) -> bool:

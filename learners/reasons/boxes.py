@@ -21,7 +21,7 @@ from learners.explanation import Condition
 from learners.table import Column, Kind
 from learners.trees.estimator import FittedTree
 from learners.trees.model_tree.fitted import FittedModelTree
-from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD, Nodes
+from learners.trees.nodes import INTERVALS, LEVELS, THRESHOLD, Nodes
 from learners.trees.paths import bounds_condition
 from learners.types import Array, BoolArray, FloatArray, IntArray
 
@@ -67,8 +67,8 @@ class Boxes:
     """
 
     def __init__(self, nodes: Nodes, columns: tuple[Column, ...]) -> None:
-        if not np.isin(nodes.test, (LEAF, THRESHOLD, LEVELS, INTERVALS)).all():
-            raise LearnerError("the tree has tests on several columns at once; its leaves are no boxes")
+        if len(nodes.combined):
+            raise LearnerError("the tree has tests of several values at once, so its leaves are no boxes")
         self.nodes = nodes
         self.columns = columns
         self._numeric = np.array([column.is_numeric for column in columns], dtype=np.bool_)

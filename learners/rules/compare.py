@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from learners.explanation import Condition, name_text
+from learners.explanation import AnyCondition, Condition, name_text
 from learners.rules.rule import Rule, RuleCondition, RuleSet
 
 #: Structures with more pairs than this are paired in the order of their bounds instead of by nearness.
@@ -33,7 +33,7 @@ class Move:
     after: Rule
 
     @property
-    def conditions(self) -> list[tuple[Condition, Condition]]:
+    def conditions(self) -> list[tuple[AnyCondition, AnyCondition]]:
         """The conditions that differ, before and after."""
         pairs = zip(_by_column(self.before), _by_column(self.after), strict=True)
         return [(one.condition, other.condition) for one, other in pairs if one.condition != other.condition]
@@ -98,17 +98,19 @@ def _written(rule: Rule, *, exact: bool) -> str:
 
 def _by_column(rule: Rule) -> list[RuleCondition]:
     """The conditions in one order, whatever the order of the tests was."""
-    return sorted(rule.conditions, key=lambda one: one.condition.column)
+    return sorted(rule.conditions, key=lambda one: one.condition.subject)
 
 
-def _without_bounds(condition: Condition) -> str:
+def _without_bounds(condition: AnyCondition) -> str:
+    if not isinstance(condition, Condition):
+        return condition.text()
     name = name_text(condition.column)
     return f"… < {name} <= …" if condition.operator == "interval" else f"{name} {condition.operator} …"
 
 
 def bounds(condition: RuleCondition) -> tuple[float, ...]:
-    """The finite bounds of a condition on an ordered column, in cells; none for one on levels."""
-    if condition.codes is not None:
+    """The finite bounds of a condition on an ordered column, in cells; none for one on levels or several values."""
+    if condition.codes is not None or not isinstance(condition.condition, Condition):
         return ()
     return tuple(bound for bound in (condition.low, condition.high) if math.isfinite(bound))
 

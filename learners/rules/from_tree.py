@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from learners.decisions import decide
-from learners.explanation import Condition
+from learners.explanation import AnyCondition, Condition
 from learners.rules.rule import UNBOUNDED, Rule, RuleCondition, RuleSet, plain_share, rule_id
 from learners.table import Column
 from learners.trees.nodes import LEAF, LEVELS, Nodes
-from learners.trees.paths import bounds_condition
+from learners.trees.paths import combined_columns, condition_within
 from learners.types import FloatArray, Scalar
 
 
@@ -36,8 +36,10 @@ def rules_of_nodes(
         part: places of the rules that are wanted, in the order of all; None for all.
     """
     classes = None if target.is_numeric else target.labels
-    walk = _Walk(nodes, tuple(columns), classes, utility)
-    return RuleSet(tuple(columns), target, classes, tuple(walk.rules(part)), utility=utility)
+    combined = combined_columns(nodes, columns)
+    walk = _Walk(nodes, (*columns, *combined), classes, utility)
+    rules = tuple(walk.rules(part))
+    return RuleSet(tuple(columns), target, classes, rules, utility=utility, combined=combined)
 
 
 class _Asked(NamedTuple):
@@ -70,8 +72,16 @@ class _Walk:
         self, nodes: Nodes, columns: tuple[Column, ...], classes: tuple[Scalar, ...] | None, utility: FloatArray | None
     ) -> None:
         self.test: list[int] = nodes.test.tolist()
-        self.feature: list[int] = nodes.feature.tolist()
-        low, high = nodes.child_bounds(np.array([column.is_numeric for column in columns], dtype=np.bool_))
+        d = len(columns) - len(nodes.combined)
+        low, high = nodes.child_bounds(np.array([column.is_numeric for column in columns[:d]], dtype=np.bool_))
+        feature = np.where(nodes.parent >= 0, nodes.feature[nodes.parent], -1)
+        for node in np.flatnonzero(nodes.feature >= d).tolist():
+            interval = nodes.combined.tests[nodes.feature[node] - d].interval
+            if interval is not None:
+                inside = int(nodes.first_child[node])
+                feature[inside], low[inside], high[inside] = interval
+        #: The column that the test above a node asks of it; of those in an interval the column itself.
+        self.asked_of: list[int] = feature.tolist()
         self.low: list[float] = low.tolist()
         self.high: list[float] = high.tolist()
         self.first_child: list[int] = nodes.first_child.tolist()
@@ -107,7 +117,7 @@ class _Walk:
                 continue
             parent = self.parent[node]
             if parent >= 0:
-                feature = self.feature[parent]
+                feature = self.asked_of[node]
                 stack.append((feature, self._ask(parent, node, feature)))
             if self.test[node] == LEAF:
                 if part is None or place in part:
@@ -227,9 +237,9 @@ def _condition(feature: int, column: Column, asked: _Asked, excluded: set[int]) 
 
 def written_condition(
     column: Column, low: float, high: float, codes: tuple[int, ...] | None, negated: bool
-) -> Condition:
+) -> AnyCondition:
     """A merged condition in labels: a set of level codes, or ``low < x <= high`` where ``codes`` is ``None``."""
     if codes is None:
-        return bounds_condition(column, low, high)
+        return condition_within(column, low, high)
     values = tuple(column.labels[code] for code in codes)
     return Condition(column.name, "not in" if negated else "in", values=values)

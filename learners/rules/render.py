@@ -61,7 +61,7 @@ def _condition_text(condition: RuleCondition) -> str:
 
 def _shares(rule: Rule) -> str:
     """What share of a row follows the rule where a column is missing."""
-    shares = [f"{name_text(c.condition.column)} {c.missing:.3g}" for c in rule.conditions if c.missing > 0]
+    shares = [f"{c.condition.subject} {c.missing:.3g}" for c in rule.conditions if c.missing > 0]
     return f"; where missing: {', '.join(shares)}" if shares else ""
 
 

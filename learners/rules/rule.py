@@ -21,18 +21,19 @@ from typing import Any
 import numpy as np
 
 from learners.decisions import decide
-from learners.explanation import Condition, scalar_text
+from learners.explanation import AnyCondition, scalar_text
 from learners.linear_function import LinearFunction
 from learners.table import Column, Table
+from learners.trees.combined.column import CombinedColumn
 from learners.types import Array, FloatArray, Scalar
 
 
 @dataclass(frozen=True, eq=False)
 class RuleCondition:
-    """All tests of one path on one column, merged.
+    """All tests of one path on one column, merged; or one test of several values.
 
     Attributes:
-        feature: index of the column.
+        feature: index of the column; those of combined tests follow the table's.
         condition: what a known value must satisfy, in labels.
         low, high: the same in cells, ``low < cell <= high``, for numeric and ordinal columns.
         codes: the same as a set of level codes, or ``None``.
@@ -42,7 +43,7 @@ class RuleCondition:
     """
 
     feature: int
-    condition: Condition
+    condition: AnyCondition
     low: float
     high: float
     codes: tuple[int, ...] | None
@@ -142,6 +143,7 @@ class RuleSet:
         ordered: whether the first rule that covers a row answers alone; then the last has no conditions.
         utility: shape (K, K), by which a class is decided for (see :mod:`learners.decisions`); ``None``:
             the likeliest.
+        combined: what the conditions ask of several values at once, as columns that follow the others.
     """
 
     columns: tuple[Column, ...]
@@ -150,13 +152,25 @@ class RuleSet:
     rules: tuple[Rule, ...]
     ordered: bool = False
     utility: FloatArray | None = None
+    combined: tuple[CombinedColumn, ...] = ()
+
+    @cached_property
+    def tested(self) -> tuple[Column, ...]:
+        """The columns by which the conditions' features are numbered."""
+        return self.columns + self.combined
+
+    def cells(self, table: Table, feature: int) -> FloatArray:
+        """What a condition on a feature judges of each row, shape (n,)."""
+        column = self.tested[feature]
+        values = table.values
+        return column.values(values.T) if isinstance(column, CombinedColumn) else values[:, feature]
 
     def shares(self, table: Table, rule: Rule) -> FloatArray:
         """The rule's share of each row, shape (n,), whatever rules come before it."""
         shares = np.ones(table.n_rows)
         for condition in rule.conditions:
-            numeric = self.columns[condition.feature].is_numeric
-            shares *= condition.shares(table.values[:, condition.feature], numeric)
+            numeric = self.tested[condition.feature].is_numeric
+            shares *= condition.shares(self.cells(table, condition.feature), numeric)
         return shares
 
     def matches(self, table: Table) -> FloatArray:

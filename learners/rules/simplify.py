@@ -61,7 +61,7 @@ def _divides(rules: RuleSet) -> bool:
         share not in (0.0, 1.0)
         for rule in rules.rules
         for condition in rule.conditions
-        for share in _shares(condition, rules.columns[condition.feature])
+        for share in _shares(condition, rules.tested[condition.feature])
     )
 
 
@@ -73,7 +73,7 @@ class _Simplification:
     """The rules while they are being merged; ``None`` where one is gone."""
 
     def __init__(self, rules: RuleSet, by_answer: bool) -> None:
-        self.columns = rules.columns
+        self.columns = rules.tested
         self.classes = rules.classes or ()
         self.place_of = {label: place for place, label in enumerate(rules.classes or ())}
         self.ordered = rules.ordered

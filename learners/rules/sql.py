@@ -26,8 +26,10 @@ import numpy as np
 from learners.decisions import tie_width
 from learners.linear_function import LinearTerm
 from learners.rules.rule import UNBOUNDED, Rule, RuleCondition, RuleSet
-from learners.rules.sql_literals import identifier, number_literal, scalar_literal
+from learners.rules.sql_combined import is_unknown, satisfies
+from learners.rules.sql_literals import identifier, label_list, number_literal, scalar_literal
 from learners.table import Column, canonical_text
+from learners.trees.combined.column import CombinedColumn
 
 #: PostgreSQL cuts names after so many bytes.
 _NAME_BYTES = 63
@@ -124,34 +126,38 @@ def _ordered_select(rules: RuleSet, source: str) -> str:
 def _written(rules: RuleSet, write: Callable[[Column, RuleCondition], str]) -> dict[RuleCondition, str]:
     """The text of each condition; rules share conditions, and each is written once."""
     conditions = {condition for rule in rules.rules for condition in rule.conditions}
-    return {condition: write(rules.columns[condition.feature], condition) for condition in conditions}
+    return {condition: write(rules.tested[condition.feature], condition) for condition in conditions}
 
 
 def _covers(column: Column, condition: RuleCondition) -> str:
     """Whether the rule answers for the whole row as far as this column goes."""
-    name = identifier(column.name)
     tests = [_holds(column, condition)]
     if condition.missing == 1:
-        tests.append(f"{name} IS NULL")
+        tests.append(_is_missing(column))
     if condition.unseen == 1 and not condition.negated and column.levels:
-        tests.append(f"{name} NOT IN ({_labels(column, range(len(column.levels)))})")
+        tests.append(f"{identifier(column.name)} NOT IN ({label_list(column, range(len(column.levels)))})")
     return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
 
 
 def _share(column: Column, condition: RuleCondition) -> str:
     """The share of the row for which the rule answers as far as this column goes."""
-    name = identifier(column.name)
     cases = []
     if condition.missing > 0:
-        cases.append(f"WHEN {name} IS NULL THEN {number_literal(condition.missing)}")
+        cases.append(f"WHEN {_is_missing(column)} THEN {number_literal(condition.missing)}")
     if column.levels and condition.unseen != float(condition.negated):
-        known = _labels(column, range(len(column.levels)))
-        cases.append(f"WHEN {name} NOT IN ({known}) THEN {number_literal(condition.unseen)}")
+        known = label_list(column, range(len(column.levels)))
+        cases.append(f"WHEN {identifier(column.name)} NOT IN ({known}) THEN {number_literal(condition.unseen)}")
     return f"CASE {' '.join([*cases, f'WHEN {_holds(column, condition)} THEN 1'])} ELSE 0 END"
+
+
+def _is_missing(column: Column) -> str:
+    return is_unknown(column) if isinstance(column, CombinedColumn) else f"{identifier(column.name)} IS NULL"
 
 
 def _holds(column: Column, condition: RuleCondition) -> str:
     """Whether a known value satisfies the condition; not true where the value is missing."""
+    if isinstance(column, CombinedColumn):
+        return satisfies(column, condition.low, condition.high)
     name = identifier(column.name)
     if column.is_numeric:
         if not condition.low < condition.high:
@@ -166,11 +172,7 @@ def _holds(column: Column, condition: RuleCondition) -> str:
         codes = tuple(code for code in range(len(column.levels)) if condition.low < code <= condition.high)
     if not codes:
         return f"{name} IS NOT NULL" if condition.negated else "1 = 0"
-    return f"{name} {'NOT IN' if condition.negated else 'IN'} ({_labels(column, codes)})"
-
-
-def _labels(column: Column, codes: Sequence[int]) -> str:
-    return ", ".join(scalar_literal(column.labels[code]) for code in codes)
+    return f"{name} {'NOT IN' if condition.negated else 'IN'} ({label_list(column, codes)})"
 
 
 def _said(rules: RuleSet, rule: Rule) -> str:
@@ -189,7 +191,7 @@ def _counted(columns: Sequence[Column], term: LinearTerm) -> str:
     if term.ones is None:
         return f"COALESCE({name}, {default})"
     cases = [
-        f"WHEN {name} IN ({_labels(column, codes)}) THEN {number}"
+        f"WHEN {name} IN ({label_list(column, codes)}) THEN {number}"
         for codes, number in ((term.ones, 1), (term.zeros or (), 0))
         if codes
     ]

@@ -8,10 +8,11 @@ multiplied by powers of two, which is exact everywhere.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from functools import lru_cache
 
 from learners.errors import LearnerError
-from learners.table import number_text
+from learners.table import Column, number_text
 from learners.types import Scalar
 
 _INTEGER = 2**53
@@ -84,6 +85,11 @@ def _rounded(numerator: int, denominator: int, bits: int) -> tuple[int, int]:
     while mantissa % 2 == 0:  # one way to write each number
         mantissa, exponent = mantissa // 2, exponent + 1
     return mantissa, exponent
+
+
+def label_list(column: Column, codes: Iterable[int]) -> str:
+    """The labels of some levels, to stand between brackets."""
+    return ", ".join(scalar_literal(column.labels[code]) for code in codes)
 
 
 def scalar_literal(value: Scalar) -> str:

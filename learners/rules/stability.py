@@ -14,11 +14,12 @@ from itertools import combinations
 from typing import Any
 
 from learners.base import Learner
+from learners.explanation import Condition
 from learners.rules import rules_of
 from learners.rules.compare import bounds, content, structure
-from learners.rules.rule import Rule, RuleCondition
+from learners.rules.rule import Rule
 from learners.trees.nodes import LEAF, Nodes
-from learners.trees.paths import condition_of
+from learners.trees.paths import condition_of, tested_columns
 
 #: Of so many rules, the heaviest, is the text kept; of so many more only that they are there.
 MAX_RULES = 200
@@ -64,17 +65,20 @@ def _root(learner: Learner) -> dict[str, Any] | None:
     nodes = getattr(learner, "tree_", None)
     if not isinstance(nodes, Nodes) or nodes.test[0] == LEAF:
         return None
-    column = learner.columns_[int(nodes.feature[0])]
+    column = tested_columns(nodes, learner.columns_)[int(nodes.feature[0])]
     return {"column": column.name, "test": condition_of(nodes, column, 0, 0).text()}
 
 
 def _bounds_by_column(rule: Rule) -> dict[str, list[float]]:
     """The numbers in a rule; bounds that are levels of an ordinal column are none."""
-    return {one.condition.column: list(bounds(one)) for one in rule.conditions if bounds(one) and _is_numeric(one)}
+    return {
+        one.condition.column: list(bounds(one))
+        for one in rule.conditions
+        if isinstance(one.condition, Condition) and bounds(one) and _is_numeric(one.condition)
+    }
 
 
-def _is_numeric(condition: RuleCondition) -> bool:
-    told = condition.condition
+def _is_numeric(told: Condition) -> bool:
     return any(isinstance(bound, float) for bound in (told.threshold, told.low, told.high))
 
 

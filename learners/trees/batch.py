@@ -25,6 +25,7 @@ from learners.trees.branching import (
     UNSEEN_LEVEL,
     UPPER,
 )
+from learners.trees.combined.tests import NO_TESTS, CombinedTests
 from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD
 from learners.types import FloatArray, Int32Array, IntArray
 
@@ -40,10 +41,12 @@ class BatchWalk:
     """The way of batches through one tree.
 
     Args:
-        links, splits, levels: as in :class:`learners.trees.traverse.PackedTree`.
+        links, splits, levels, combined: as in :class:`learners.trees.traverse.PackedTree`.
     """
 
-    def __init__(self, links: Int32Array, splits: FloatArray, levels: Int32Array) -> None:
+    def __init__(
+        self, links: Int32Array, splits: FloatArray, levels: Int32Array, combined: CombinedTests = NO_TESTS
+    ) -> None:
         test = links[:, TEST]
         self._is_leaf = test == LEAF
         self._n_leaves = int(np.count_nonzero(self._is_leaf))
@@ -52,6 +55,11 @@ class BatchWalk:
         self._upper = splits[:, UPPER]
         #: A leaf leads to itself, whatever the value.
         self._column = np.where(self._is_leaf, 0, links[:, FEATURE]).astype(np.intp)
+        self._combined = combined
+        if len(combined):
+            #: Which combined test a node holds, below 0 for none; its value is put in the place of a column's.
+            self._test = self._column - int(combined.n_columns)
+            self._column[self._test >= 0] = 0
         self._first = np.where(self._is_leaf, np.arange(len(links)), links[:, FIRST_CHILD]).astype(np.intp)
         self._threshold = np.where(self._is_leaf | (test == LEVELS) | (test == INTERVALS), np.inf, splits[:, SPLIT])
         #: Tests of codes and of intervals: more than one comparison.
@@ -107,6 +115,10 @@ class BatchWalk:
         """The node one level below, by each row's value; the same node at a leaf and where it decides nothing."""
         by_column, by_row = (stride // cells.itemsize for stride in cells.strides)
         values = cells.ravel("K").take(self._column.take(before) * by_column + rows * by_row)
+        if len(self._combined):
+            tests = self._test.take(before)
+            places = np.flatnonzero(tests >= 0)
+            values[places] = self._combined.values(tests[places], cells, rows[places])
         nodes: IntArray = self._first.take(before) + (values > self._threshold.take(before))
         self._settle(before, values, nodes)
         return nodes

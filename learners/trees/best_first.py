@@ -1,13 +1,19 @@
-"""Growing best first: always the split that lowers the total impurity most, up to a number of leaves."""
+"""Growing best first: always the split that lowers the total impurity most, up to a number of leaves.
+
+Trees with tests of several values are grown by this loop too, since between two steps it can ask more than
+the kernels know of; without a limit on the leaves the order makes no difference.
+"""
 
 from __future__ import annotations
 
 import heapq
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from learners.base import Progress
+from learners.trees.combined.search import CombinedSearch, FoundTest, split_by
 from learners.trees.growth import Growth
 from learners.trees.problem import BINNED, MULTIWAY
 from learners.trees.steps import divide, move, open_root, pick, search
@@ -23,45 +29,67 @@ class _Candidate:
     place: int
     gain: float
     active: BoolArray
+    combined: FoundTest | None = None
 
 
-def grow_best_first(growth: Growth, max_leaves: int, progress: Progress) -> None:
+def grow_best_first(
+    growth: Growth, max_leaves: int | None, progress: Progress, combining: CombinedSearch | None = None
+) -> None:
     """Split the node with the greatest gain times weight until there would be too many leaves.
 
     Of equally good nodes the one made first is split. A multiway test that would make too many
     leaves is passed over.
+
+    Args:
+        max_leaves: None: no limit.
+        combining: looks for tests of several values, too.
     """
+    limit = math.inf if max_leaves is None else max_leaves
     waiting: list[tuple[float, int, _Candidate]] = []
     if open_root(growth):
-        _consider(growth, 0, np.ones(len(growth.problem.columns), np.bool_), waiting)
+        _consider(growth, 0, np.ones(len(growth.problem.columns), np.bool_), waiting, combining)
     leaves = 1
-    while waiting and leaves < max_leaves:
+    while waiting and leaves < limit:
         _, _, best = heapq.heappop(waiting)
         added = _children(growth, best) - 1
-        if leaves + added > max_leaves:
+        if leaves + added > limit:
             continue
         _split(growth, best)
         leaves += added
         node = growth.grown.nodes[best.node]
         for child in range(node.first_child, node.first_child + node.n_children):
             if growth.grown.nodes[child].alive:
-                _consider(growth, child, best.active.copy(), waiting)
-        progress(leaves / max_leaves, f"{leaves} leaves")
+                _consider(growth, child, best.active.copy(), waiting, combining)
+        progress(0.0 if max_leaves is None else leaves / max_leaves, f"{leaves} leaves")
 
 
-def _consider(growth: Growth, node: int, active: BoolArray, waiting: list[tuple[float, int, _Candidate]]) -> None:
+def _consider(
+    growth: Growth,
+    node: int,
+    active: BoolArray,
+    waiting: list[tuple[float, int, _Candidate]],
+    combining: CombinedSearch | None,
+) -> None:
     """Look for a node's best test, and queue the node if it has one."""
+    if combining is not None:
+        combining.pay(growth, node)
     search(growth, growth.work, node, active, 0, len(active))
-    column = pick(growth, node)
-    if column < 0:
+    combined = None if combining is None else combining.best(growth, node)
+    column = pick(growth, node) if combined is None else -1
+    if combined is not None:
+        candidate = _Candidate(node, -1, -1, combined.gain, active, combined)
+    elif column >= 0:
+        found = growth.work.columns[column]
+        candidate = _Candidate(node, column, int(found.place), float(found.gain), active)
+    else:
         return
-    found = growth.work.columns[column]
-    candidate = _Candidate(node, column, int(found.place), float(found.gain), active)
     heapq.heappush(waiting, (-candidate.gain * float(growth.grown.nodes[node].weight), node, candidate))
 
 
 def _children(growth: Growth, candidate: _Candidate) -> int:
     """How many leaves the candidate's test would make of its node."""
+    if candidate.combined is not None:
+        return 2
     problem, column = growth.problem, growth.problem.columns[candidate.column]
     if column.kind not in (MULTIWAY, BINNED):
         return 2
@@ -81,13 +109,13 @@ def _children(growth: Growth, candidate: _Candidate) -> int:
 
 def _split(growth: Growth, candidate: _Candidate) -> None:
     """Make the children of a candidate."""
-    while True:
+    made = None if candidate.combined is None else split_by(growth, candidate.node, candidate.combined)
+    while made is None:
         found = growth.work.columns[candidate.column]
         found.place = candidate.place
         found.gain = candidate.gain
         made = divide(growth, candidate.node, candidate.column)
-        if made is not None:
-            break
-        growth.make_space()
+        if made is None:
+            growth.make_space()
     active = candidate.active
     move(growth, growth.work, candidate.node, active, 0, len(active), made)

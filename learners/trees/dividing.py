@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from learners._accel import lean_inner_kernel
+from learners._accel import lean_inner_kernel, lean_kernel
 from learners.trees.describing import open_node
 from learners.trees.missing import branch_shares, known_end
 from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD
@@ -67,12 +67,42 @@ def prepare_split(
     if kind == BINNED:
         end_intervals(problem, work, grown, node, column, groups)
     counters[TOP] = max(counters[TOP], place + total)
+    open_children(problem, rules, work, grown, node, branches)
+    return branches, missing
+
+
+@lean_inner_kernel
+def open_children(problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, branches: int) -> None:
+    """Describe the children and note which of them may be split."""
     first = grown.nodes[node].first_child
     for b in range(branches):
         alive = work.branches[b].count > 0 and open_node(problem, rules, grown, first + b)
         work.branches[b].alive = alive
         grown.nodes[first + b].alive = alive
-    return branches, missing
+
+
+@lean_kernel
+def divide_in_two(problem: Problem, rules: Rules, work: Work, grown: Grown, counters: IntArray, node: int) -> int:
+    """Make the two children of a node whose test its caller knows: ``work.branch`` says where each id goes.
+
+    It is a threshold; the caller writes down feature, threshold, gain and missing branch.
+
+    Returns:
+        The number of rows whose value is missing (-1 in ``branch``); -1 if more space is needed.
+    """
+    start = grown.nodes[node].start
+    count = grown.nodes[node].count
+    missing = branch_shares(problem, rules, work, start, start + count, 2)
+    total = work.branches[0].count + work.branches[1].count
+    place = start if total <= count or start + count == counters[TOP] else counters[TOP]
+    if not has_room(problem, grown, counters, 3, 0, place, total):
+        return -1
+    grown.nodes[node].test = THRESHOLD
+    number_children(problem, rules, work, start, start + count, place, 2, missing)
+    add_children(problem, rules, work, grown, counters, node, 2, False)
+    counters[TOP] = max(counters[TOP], place + total)
+    open_children(problem, rules, work, grown, node, 2)
+    return int(missing)
 
 
 @lean_inner_kernel

@@ -14,7 +14,7 @@ from learners.params import choice, integer, learner, mapping, real
 from learners.table import Column, Table
 from learners.trees.following import follow_all, follow_heaviest
 from learners.trees.nodes import Nodes
-from learners.trees.paths import explain_row
+from learners.trees.paths import explain_row, tested_columns
 from learners.trees.pruning.alpha_choice import PruningPath
 from learners.trees.setup import GrowthOptions, by_column
 from learners.trees.traverse import PackedTree, pack
@@ -48,6 +48,11 @@ class FittedTree(Learner):
     tree_: Nodes
     packed_tree_: PackedTree
     target_: Column
+
+    @property
+    def tested_columns_(self) -> tuple[Column, ...]:
+        """The columns by which the tree's features are numbered: the table's, then one for each combined test."""
+        return tested_columns(self.tree_, self.columns_) if len(self.tree_.combined) else self.columns_
 
 
 @learner
@@ -166,21 +171,28 @@ class TreeEstimator(FittedTree):
     def explain(self, X: Any) -> list[Explanation]:
         """The paths of each row; see :class:`~learners.explanation.PathExplanation`."""
         table = self.check_table(X)
-        labels = self._labels()
-        return [
-            explain_row(self.tree_, self.packed_tree_, self.columns_, np.array(row), labels) for row in table.values
-        ]
+        labels, columns = self._labels(), self.tested_columns_
+        return [explain_row(self.tree_, self.packed_tree_, columns, np.array(row), labels) for row in table.values]
 
     def _labels(self) -> tuple[Scalar, ...] | None:
         return None if self.target_.is_numeric else self.target_.labels
 
     @property
     def feature_importances_(self) -> FloatArray:
-        """Share of each column in the total decrease of impurity, shape (d,); all 0 for a single leaf."""
+        """Share of each column in the total decrease of impurity, shape (d,); all 0 for a single leaf.
+
+        The decrease by a test of several values is shared among its columns: of a count equally by its terms, of
+        a sum in proportion to the weights times the columns' standard deviations among the rows of its node.
+        """
         self.check_fitted()
-        inner = self.tree_.feature >= 0
+        inner, combined = self.tree_.feature >= 0, self.tree_.combined
         decrease = self.tree_.weight[inner] * self.tree_.gain[inner]
-        sums = np.bincount(self.tree_.feature[inner], weights=decrease, minlength=self.n_features_in_)
+        d = self.n_features_in_
+        by_feature = np.bincount(self.tree_.feature[inner], weights=decrease, minlength=d + len(combined))
+        sums = by_feature[:d]
+        if len(combined):
+            of_terms = np.repeat(by_feature[d:], combined.n_terms) * combined.share
+            sums = sums + np.bincount(combined.feature, weights=of_terms, minlength=d)
         total = sums.sum()
         return np.asarray(sums / total if total > 0 else sums, dtype=np.float64)
 

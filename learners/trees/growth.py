@@ -6,6 +6,7 @@ import numpy as np
 
 from learners._accel import kernel
 from learners.base import Progress
+from learners.trees.combined.tests import CombinedTest
 from learners.trees.grower import GROW, N_TASK, TASK, grow
 from learners.trees.nodes import Nodes
 from learners.trees.problem import (
@@ -52,6 +53,8 @@ class Growth:
         self.counters[N_NODES] = 1
         self.counters[N_STACK] = 1
         self.counters[TOP] = prepared.n_rows
+        #: The tests of several values that nodes got, as columns that follow the table's.
+        self.combined: list[CombinedTest] = []
 
     def make_space(self) -> None:
         """Enlarge whatever the last kernel found too small."""

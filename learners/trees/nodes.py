@@ -28,14 +28,18 @@ Tests (``test[i]``):
 A missing value follows ``missing_branch[i]``; where that is -1 it follows every child with the
 share ``fraction`` of that child. A level that the model does not know, and for which a test has no
 ``other_branch``, is treated as missing. Further test kinds add a number here and arrays of their own.
+
+A test of several values at once (:mod:`learners.trees.combined`) is a ``THRESHOLD`` on a column of the tree's
+own: with d columns in the table, ``feature`` d + k is the value of the k-th of ``combined``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from learners.trees.combined.tests import NO_TESTS, CombinedTests
 from learners.types import Array, BoolArray, FloatArray, Int8Array, Int32Array, IntArray
 
 LEAF, THRESHOLD, LEVELS, INTERVALS = range(4)
@@ -61,6 +65,7 @@ class Nodes:
         value: float64 (N, K), class weights, of a fitted tree with the pseudo-counts of its leaf estimate
             (see :mod:`learners.trees.leaves`); or mean (or median) and variance.
         impurity: float64 (N,), of the node under the criterion; gain: float64 (N,), of its test.
+        combined: the tests of several values; each belongs to one node, and they are in the nodes' order.
     """
 
     test: Int8Array
@@ -83,6 +88,7 @@ class Nodes:
     impurity: FloatArray
     gain: FloatArray
     upper: FloatArray
+    combined: CombinedTests = NO_TESTS
 
     @property
     def n_nodes(self) -> int:
@@ -122,11 +128,12 @@ class Nodes:
         takes, ``low`` is infinite.
 
         Args:
-            numeric: bool (d,), which columns are.
+            numeric: bool (d,), which columns of the table are.
 
         Returns:
             float64 (N,) each.
         """
+        numeric = np.append(numeric, np.ones(len(self.combined), np.bool_))
         low, high = np.full(self.n_nodes, -np.inf), np.full(self.n_nodes, np.inf)
         node = np.arange(1, self.n_nodes)
         above = self.parent[1:]
@@ -141,11 +148,33 @@ class Nodes:
         low[1:][absent], high[1:][absent] = np.inf, -np.inf
         return low, high
 
+    def with_combined(self, tests: CombinedTests) -> Nodes:
+        """The tree with those of some tests that its nodes hold, numbered in the nodes' order.
+
+        Args:
+            tests: by which the features from d on are numbered so far.
+        """
+        if not len(tests):
+            return self
+        d = int(tests.n_columns)
+        holding = np.flatnonzero(self.feature >= d)
+        feature = self.feature.copy()
+        feature[holding] = d + np.arange(len(holding))
+        return replace(self, feature=feature, combined=tests.taken((self.feature[holding] - d).astype(np.int64)))
+
+    def own_arrays(self) -> dict[str, Array]:
+        """The arrays by name, without those of the combined tests."""
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != _COMBINED}
+
     def to_arrays(self) -> dict[str, Array]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return self.own_arrays() | self.combined.to_arrays()
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Array]) -> Nodes:
         """The inverse of :meth:`to_arrays`; of trees from before there were intervals, too."""
         given = {"upper": np.full(len(arrays["test"]), np.nan)} | arrays
-        return cls(**{field.name: given[field.name] for field in fields(cls)})
+        own = {field.name: given[field.name] for field in fields(cls) if field.name != _COMBINED}
+        return cls(**own, combined=CombinedTests.from_arrays(arrays))
+
+
+_COMBINED = "combined"

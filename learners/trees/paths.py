@@ -13,8 +13,11 @@ from typing import Literal
 
 import numpy as np
 
-from learners.explanation import Branch, Condition, PathExplanation, Step
+from learners.explanation import AnyCondition, Branch, Condition, PathExplanation, Step
 from learners.table import UNSEEN, Column
+from learners.trees.combined.column import CombinedColumn
+from learners.trees.combined.tests import LEVELS as TERM_OF_LEVELS
+from learners.trees.combined.tests import CombinedTest, Term
 from learners.trees.nodes import INTERVALS, LEVELS, THRESHOLD, Nodes
 from learners.trees.traverse import PackedTree
 from learners.types import FloatArray, Int32Array, IntArray, Scalar
@@ -30,7 +33,7 @@ def explain_row(
 
     Args:
         nodes: the tree; ``tree`` is the same one packed.
-        columns: the d columns of the model.
+        columns: what the tree tests, as :func:`tested_columns` gives it.
         row: float64 (d,), writable.
         labels: class labels, or ``None`` for regression.
     """
@@ -89,18 +92,23 @@ def _steps(nodes: Nodes, columns: Sequence[Column], row: FloatArray, leaf: int, 
 def _step(nodes: Nodes, columns: Sequence[Column], row: FloatArray, node: int, child: int, share: float) -> Step:
     """The test of a node by which the row, or ``share`` of it, comes to a child."""
     column = columns[nodes.feature[node]]
-    cell = float(row[nodes.feature[node]])
+    combined = isinstance(column, CombinedColumn)
+    cell = column.test.value(row) if combined else float(row[nodes.feature[node]])
     branch = child - int(nodes.first_child[node])
     if _undecided(nodes, column, node, cell):
         share *= float(nodes.fraction[child])
     return Step(
         node=node,
         condition=condition_of(nodes, column, node, branch, cell),
-        observed=None if math.isnan(cell) or _is_unseen(column, cell) else column.decode(cell),
+        observed=column.observed(row) if combined else _observed(column, cell),
         state=_state(nodes, column, node, cell),
         child=child,
         weight=share,
     )
+
+
+def _observed(column: Column, cell: float) -> Scalar | None:
+    return None if math.isnan(cell) or _is_unseen(column, cell) else column.decode(cell)
 
 
 def path_to(nodes: Nodes, leaf: int) -> list[tuple[int, int]]:
@@ -114,12 +122,45 @@ def path_to(nodes: Nodes, leaf: int) -> list[tuple[int, int]]:
     return pairs[::-1]
 
 
-def condition_of(nodes: Nodes, column: Column, node: int, branch: int, cell: float = math.nan) -> Condition:
-    """The test of a node in the form in which a branch satisfies it.
+def tested_columns(nodes: Nodes, columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns by which the tree's features are numbered: those of the table, and one for each combined test."""
+    return (*columns, *combined_columns(nodes, columns))
+
+
+def combined_columns(nodes: Nodes, columns: Sequence[Column]) -> tuple[CombinedColumn, ...]:
+    """The columns of the combined tests of a tree over the columns of a table."""
+    return tuple(_combined_column(test, columns) for test in nodes.combined.tests)
+
+
+def _combined_column(test: CombinedTest, columns: Sequence[Column]) -> CombinedColumn:
+    terms: tuple[Condition, ...] = ()
+    weights: tuple[tuple[str, float], ...] = ()
+    if test.is_sum:
+        weights = tuple((columns[term.feature].name, term.number) for term in test.terms)
+    else:
+        terms = tuple(_term_condition(term, columns[term.feature]) for term in test.terms)
+    own = tuple(columns[term.feature] for term in test.terms)
+    name = " and ".join(dict.fromkeys(column.name for column in own))
+    return CombinedColumn(name, test=test, terms=terms, weights=weights, columns=own)
+
+
+def _term_condition(term: Term, column: Column) -> Condition:
+    if term.kind == TERM_OF_LEVELS:
+        values = tuple(column.labels[code] for code in term.codes)
+        return Condition(column.name, "not in" if term.negated else "in", values=values)
+    operator: Literal["<=", ">"] = ">" if term.negated else "<="
+    return Condition(column.name, operator, threshold=_bound(column, term.number))
+
+
+def condition_of(nodes: Nodes, column: Column, node: int, branch: int, cell: float = math.nan) -> AnyCondition:
+    """The test of a node in the form in which a branch satisfies it; ``column`` is the one that it tests.
 
     The branch that levels without an entry take is ``not in`` those of the other branches, unless
     the row's own value is listed or the branch has no level of its own to miss.
     """
+    if isinstance(column, CombinedColumn):
+        threshold = float(nodes.threshold[node])
+        return column.condition(*((-math.inf, threshold) if branch == 0 else (threshold, math.inf)))
     if nodes.test[node] == THRESHOLD:
         operator: Literal["<=", ">"] = "<=" if branch == 0 else ">"
         return Condition(column.name, operator, threshold=column.decode(float(nodes.threshold[node])))
@@ -133,6 +174,13 @@ def condition_of(nodes: Nodes, column: Column, node: int, branch: int, cell: flo
         barred = codes[branches != branch]
         return Condition(column.name, "not in", values=tuple(column.labels[code] for code in barred))
     return Condition(column.name, "in", values=tuple(column.labels[code] for code in own))
+
+
+def condition_within(column: Column, low: float, high: float) -> AnyCondition:
+    """What is asked of a row whose value in a column that a tree tests lies in ``low < value <= high``."""
+    if isinstance(column, CombinedColumn) and math.isinf(low) != math.isinf(high):
+        return column.condition(low, high)
+    return bounds_condition(column, low, high)
 
 
 def bounds_condition(column: Column, low: float, high: float) -> Condition:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Self
 
 from learners.base import ModelState, Progress
-from learners.params import choice, integer, learner, real
+from learners.params import choice, flag, integer, learner, real
 from learners.trees.estimator import TreeEstimator
 from learners.trees.nodes import Nodes
 from learners.trees.pruning.alpha_choice import PruningPath
@@ -16,6 +16,7 @@ from learners.trees.training import Finish, Training, grow_and_price, grow_and_v
 #: The largest whole number that every reader of JSON keeps exactly.
 _LARGEST_SEED = 2**53 - 1
 _BY_COST = {"pruning": ("cost-complexity",)}
+_ON_VALUES = {"discretise": ("none",)}
 _BY_VALIDATION = {"pruning": ("reduced-error",)}
 
 
@@ -35,6 +36,39 @@ class PrunedTreeEstimator(TreeEstimator):
         minimum=2,
         maximum=10_000,
         only_with={"discretise": ("equal-width", "equal-frequency")},
+    )
+    interval_tests: bool = flag(
+        False,
+        "Also look for tests whether a numeric or ordinal value lies in an interval: low < x <= high.",
+        only_with=_ON_VALUES,
+    )
+    formula_tests: str = choice(
+        "none",
+        ("none", "boolean", "m-of-n"),
+        "Also look for formulas of simple tests as one test: conjunctions and disjunctions, or whether at least M of N "
+        "tests hold (Murphy and Pazzani 1991), found greedily.",
+        only_with=_ON_VALUES,
+    )
+    max_terms: int = integer(
+        5,
+        "Most simple tests in one formula.",
+        minimum=2,
+        maximum=64,
+        only_with={"formula_tests": ("boolean", "m-of-n")},
+    )
+    oblique_tests: bool = flag(
+        False,
+        "Also look for weighted sums of numeric columns against a threshold; their direction is that of a regularised "
+        "logistic regression on the node's rows, of numbers that of least squares.",
+        only_with=_ON_VALUES,
+    )
+    oblique_l2: float = real(
+        1e-4,
+        "Penalty on the squared weights of that regression, of columns scaled to deviation 1, beside the mean loss of "
+        "a row.",
+        minimum=0,
+        exclusive_minimum=True,
+        only_with={"oblique_tests": (True,)},
     )
     pruning: str = choice("none", ("none", "reduced-error", "cost-complexity"), "How the grown tree is pruned.")
     alpha: float = real(
@@ -74,7 +108,16 @@ class PrunedTreeEstimator(TreeEstimator):
     seed: int = integer(0, "Which rows are kept back or make a fold, where any do.", minimum=0, maximum=_LARGEST_SEED)
 
     def _options(self, criterion: str) -> GrowthOptions:
-        return replace(super()._options(criterion), discretise=self.discretise, bins=int(self.bins))
+        return replace(
+            super()._options(criterion),
+            discretise=self.discretise,
+            bins=int(self.bins),
+            interval_tests=bool(self.interval_tests),
+            formula_tests=self.formula_tests,
+            max_terms=int(self.max_terms),
+            oblique_tests=bool(self.oblique_tests),
+            oblique_l2=float(self.oblique_l2),
+        )
 
     def _grown_and_pruned(self, training: Training, finish: Finish, progress: Progress) -> tuple[Nodes, Training]:
         """The pruned tree without its leaves' estimates, and the rows that its numbers count.

@@ -53,6 +53,16 @@ class GrowthOptions:
     cost_form: str = "none"
     cost_exponent: float = 1.0
     stop_significance: float | None = None
+    interval_tests: bool = False
+    formula_tests: str = "none"
+    max_terms: int = 5
+    oblique_tests: bool = False
+    oblique_l2: float = 1e-4
+
+    @property
+    def combines(self) -> bool:
+        """Whether tests of several values are looked for."""
+        return self.interval_tests or self.oblique_tests or self.formula_tests != "none"
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from learners.trees.branching import (
     TEST,
     plain_answer,
 )
+from learners.trees.combined.tests import NO_TESTS, CombinedTests
 from learners.trees.nodes import THRESHOLD, Nodes
 from learners.types import FloatArray, Int32Array, IntArray
 
@@ -44,12 +45,14 @@ class PackedTree:
             by which its parent leads to it.
         levels: int32 (L, 2), code and branch, sorted by code within a node.
         answers: float64 (N, K), class probabilities; or (N, 1) the mean or median.
+        combined: the tests of several values; the features that follow the table's.
     """
 
     links: Int32Array
     splits: FloatArray
     levels: Int32Array
     answers: FloatArray
+    combined: CombinedTests = NO_TESTS
 
     def predict(self, cells: FloatArray) -> FloatArray:
         """Answers for a batch.
@@ -68,7 +71,9 @@ class PackedTree:
 
     def predict_row(self, row: FloatArray, out: FloatArray) -> None:
         """Write the answer for one row, float64 (d,) and writable, into ``out``, float64 (K,)."""
-        if not plain_answer(self.links, self.splits, self.levels, self.answers, row, out):
+        if len(self.combined):
+            out[:] = self.predict(row.reshape(-1, 1))[0]
+        elif not plain_answer(self.links, self.splits, self.levels, self.answers, row, out):
             out[:] = self._walk.divided(row.reshape(-1, 1), np.zeros(1, np.intp), self.answers)[0]
 
     def leaves(self, cells: FloatArray) -> Int32Array:
@@ -90,7 +95,7 @@ class PackedTree:
 
     @cached_property
     def _walk(self) -> BatchWalk:
-        return BatchWalk(self.links, self.splits, self.levels)
+        return BatchWalk(self.links, self.splits, self.levels, self.combined)
 
     def placed(self, cells: FloatArray, rows: IntArray) -> tuple[Int32Array, IntArray, FloatArray]:
         """Which share of which row lies in which leaf; a row that is not divided has one entry.
@@ -110,7 +115,7 @@ def pack(nodes: Nodes, columns: Sequence[Column], *, regression: bool) -> Packed
     """Lay out a tree over these columns for walking."""
     links = np.zeros((nodes.n_nodes, 8), np.int32)
     links[:, TEST] = nodes.test
-    ordinal = np.array([column.kind is Kind.ORDINAL for column in columns], dtype=np.bool_)
+    ordinal = np.array([column.kind is Kind.ORDINAL for column in columns] + [False] * len(nodes.combined), np.bool_)
     links[(nodes.test == THRESHOLD) & ordinal[np.maximum(nodes.feature, 0)], TEST] = CODE_THRESHOLD
     for place, values in (
         (FEATURE, nodes.feature),
@@ -128,4 +133,5 @@ def pack(nodes: Nodes, columns: Sequence[Column], *, regression: bool) -> Packed
         splits=np.column_stack((nodes.threshold, nodes.fraction, nodes.upper)),
         levels=np.column_stack((nodes.level_codes, nodes.level_branch)).astype(np.int32),
         answers=answers,
+        combined=nodes.combined,
     )

@@ -118,7 +118,8 @@ def _size_of(learner: Learner) -> tuple[int, list[int]]:
         features = learner.ordered_rules_.feature
     else:
         return 1, []
-    return max(len(features), 1), np.unique(features[features >= 0]).tolist()
+    of_table = (features >= 0) & (features < len(learner.columns_))  # others are tests of several values
+    return max(len(features), 1), np.unique(features[of_table]).tolist()
 
 
 @contextmanager

@@ -116,8 +116,8 @@ class ServedModel:
         if isinstance(learner, FittedModelTree) and learner.tree_.n_nodes <= MAX_NODES:
             self._linear = LinearDescent(learner)
         elif tree is not None and self._n_nodes <= MAX_NODES:
-            self._descent = Descent(tree.tree_, tree.packed_tree_, tree.columns_)
-            self._reasons = Reasons(tree.tree_, tree.columns_)
+            self._descent = Descent(tree.tree_, tree.packed_tree_, tree.tested_columns_)
+            self._reasons = Reasons(tree.tree_, tree.tested_columns_)
         #: Most tests on one path, and on all the paths that a row may follow together.
         self._depth, self._total_depth = _depths(learner)
         #: By what a request wants labels decided, and the model that decides by itself.

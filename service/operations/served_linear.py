@@ -59,7 +59,7 @@ class _LinearReasons(Reasons):
         for term in function.terms:
             if term.ones is None:
                 cell = cells[term.feature]
-                filled.append(self._observed(term.feature, cell))
+                filled.append(self._observed(term.feature, cells))
                 filled.append(encode_json(float(cell)))
                 filled.append(encode_json(term.contribution(cell)))
         return filled

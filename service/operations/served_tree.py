@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from math import isnan
 from typing import Any
 
 from learners._accel import interpreted, uncompiled
 from learners.explanation import Explanation
 from learners.table import EXACT_INTEGER, Column
 from learners.trees.branching import branch_of
+from learners.trees.combined.column import CombinedColumn
 from learners.trees.nodes import INTERVALS, LEAF, Nodes
 from learners.trees.paths import path_to
 from learners.trees.traverse import PackedTree
@@ -38,17 +40,22 @@ class Descent:
     Args:
         nodes: the tree.
         tree: the same, laid out for walking.
-        columns: the model's columns.
+        columns: what the tree tests (:attr:`~learners.trees.estimator.FittedTree.tested_columns_`).
     """
 
     def __init__(self, nodes: Nodes, tree: PackedTree, columns: Sequence[Column]) -> None:
         self._columns = columns
+        self._tests = {
+            node: column.test
+            for node, feature in enumerate(nodes.feature.tolist())
+            if feature >= 0 and isinstance(column := columns[feature], CombinedColumn)
+        }
         self._feature: list[int] = nodes.feature.tolist()
         self._threshold: list[float] = nodes.threshold.tolist()
         self._first_child: list[int] = nodes.first_child.tolist()
         self._is_threshold: list[bool] = [
-            test not in (LEAF, INTERVALS) and columns[feature].is_numeric
-            for test, feature in zip(nodes.test.tolist(), self._feature, strict=True)
+            test not in (LEAF, INTERVALS) and columns[feature].is_numeric and node not in self._tests
+            for node, (test, feature) in enumerate(zip(nodes.test.tolist(), self._feature, strict=True))
         ]
         self._is_interval: list[bool] = (nodes.test == INTERVALS).tolist()
         self._branches: dict[int, list[int]] = {}
@@ -57,9 +64,9 @@ class Descent:
         self._tree = tree
 
     def leaf(self, cells: Sequence[float]) -> int:
-        """The leaf in which a row ends; -1 if a level decides nothing. No cell may be missing."""
+        """The leaf in which a row ends; -1 if a test decides nothing. No cell may be missing."""
         feature, threshold, first_child = self._feature, self._threshold, self._first_child
-        is_threshold, is_interval = self._is_threshold, self._is_interval
+        is_threshold, is_interval, tests = self._is_threshold, self._is_interval, self._tests
         node = 0
         while (column := feature[node]) >= 0:
             if is_threshold[node]:
@@ -67,6 +74,11 @@ class Descent:
             elif is_interval[node]:
                 ends = self._ends.get(node) or self._ends_of(node)
                 node = first_child[node] + bisect_left(ends, cells[column])
+            elif node in tests:
+                value = tests[node].value(cells)
+                if isnan(value):
+                    return -1
+                node = first_child[node] + (value > threshold[node])
             else:
                 branches = self._branches.get(node) or self._branches_of(node)
                 branch = branches[int(cells[column])]
@@ -99,14 +111,13 @@ class Reasons:
 
     Args:
         nodes: the tree.
-        columns: the model's columns.
+        columns: what it tests, as for :class:`Descent`.
     """
 
     def __init__(self, nodes: Nodes, columns: Sequence[Column]) -> None:
         self._nodes = nodes
         self._columns = columns
         self._labels = [[encode_json(label) for label in column.labels] for column in columns]
-        self._places = {column.name: place for place, column in enumerate(columns)}
         self._levels_on_path: dict[int, list[int]] = {}
         self._known: dict[tuple[float, ...], tuple[list[bytes], list[int]]] = {}
 
@@ -130,11 +141,14 @@ class Reasons:
 
     def _fill(self, leaf: int, gaps: list[int], cells: Sequence[float]) -> list[bytes]:
         """What stands in the gaps of a leaf's reason."""
-        return [self._observed(place, cells[place]) for place in gaps]
+        return [self._observed(place, cells) for place in gaps]
 
-    def _observed(self, place: int, cell: float) -> bytes:
-        """A known cell's value as JSON: what :meth:`learners.table.Column.decode` gives, without asking its kind."""
-        labels = self._labels[place]
+    def _observed(self, place: int, cells: Sequence[float]) -> bytes:
+        """A known value as JSON: what :meth:`learners.table.Column.decode` gives, without asking its kind."""
+        column, labels = self._columns[place], self._labels[place]
+        if isinstance(column, CombinedColumn):
+            return encode_json(column.observed(cells))
+        cell = cells[place]
         if labels:
             return labels[int(cell)]
         return encode_json(int(cell) if cell % 1 == 0 and -EXACT_INTEGER < cell < EXACT_INTEGER else cell)
@@ -150,7 +164,7 @@ class Reasons:
         (branch,) = record["branches"]
         if branch["leaf"] != key[0]:
             raise AssertionError(f"the reason names leaf {branch['leaf']}, the answer came from {key[0]}")
-        gaps = [self._places[step["condition"]["column"]] for step in branch["steps"]]
+        gaps = [int(self._nodes.feature[step["node"]]) for step in branch["steps"]]
         self._mark(branch, _MARK)
         known = self._known[key] = (encode_json(record).split(_MARK_BYTES), gaps)
         return known

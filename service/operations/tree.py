@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from learners.decisions import decide
 from learners.table import Column
+from learners.trees.combined.column import CombinedColumn
 from learners.trees.estimator import FittedTree
 from learners.trees.model_tree.fitted import FittedModelTree
 from learners.trees.nodes import LEAF, THRESHOLD, Nodes
@@ -32,7 +34,7 @@ def tree_json(model: ServedModel, top: int = 0, levels: int | None = None) -> di
     """
     learner = tree_of(model)
     chosen = _chosen(learner.tree_, top, levels)
-    nodes, columns, target = learner.tree_, learner.columns_, learner.target_
+    nodes, columns, target = learner.tree_, learner.tested_columns_, learner.target_
     parent, depth = nodes.parent.tolist(), nodes.depth.tolist()
     weight, rows = nodes.weight.tolist(), nodes.rows.tolist()
     impurity = nodes.impurity.tolist()
@@ -48,7 +50,7 @@ def tree_json(model: ServedModel, top: int = 0, levels: int | None = None) -> di
         record |= _answer(learner, node, shares) | _test(nodes, node, columns)
         records.append(record)
     return model.identity.to_json() | {
-        "columns": [column.to_json() for column in columns],
+        "columns": [column.to_json() for column in learner.columns_],
         "target": target.to_json(),
         "n_nodes": nodes.n_nodes,
         "n_leaves": nodes.n_leaves,
@@ -108,13 +110,17 @@ def _answer(learner: FittedTree, node: int, shares: FloatArray | None) -> dict[s
     }
 
 
-def _test(nodes: Nodes, node: int, columns: tuple[Column, ...]) -> dict[str, Any]:
+def _test(nodes: Nodes, node: int, columns: Sequence[Column]) -> dict[str, Any]:
     """What an inner node asks, where its branches lead, and where a missing value goes."""
     if nodes.test[node] == LEAF:
         return {"children": []}
     column = columns[nodes.feature[node]]
-    record: dict[str, Any] = {"column": column.name, "gain": float(nodes.gain[node])}
-    if nodes.test[node] == THRESHOLD:
+    record: dict[str, Any] = {"gain": float(nodes.gain[node])}
+    if isinstance(column, CombinedColumn):
+        record["test"] = condition_of(nodes, column, node, 0).to_json()
+    else:
+        record["column"] = column.name
+    if nodes.test[node] == THRESHOLD and "column" in record:
         record["threshold"] = column.decode(float(nodes.threshold[node]))
     children = nodes.children(node)
     follows = int(nodes.missing_branch[node])

@@ -78,7 +78,7 @@ def _drawn(model: ServedModel, view: View, lit: Lit, *, linked: bool) -> str:
         Picture(
             title,
             nodes,
-            learner.columns_,
+            learner.tested_columns_,
             learner.target_,
             extent,
             utility=learner.utility_,

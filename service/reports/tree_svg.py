@@ -33,7 +33,7 @@ class Picture:
 
     Attributes:
         title: stands above the tree.
-        nodes, columns, target: the tree.
+        nodes, target: the tree; columns: what it tests (:attr:`~learners.trees.estimator.FittedTree.tested_columns_`).
         extent: how much of it is shown.
         narrow: as an indented list 360 pixels wide.
         lit: the way of a row, which stands out.

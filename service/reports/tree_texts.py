@@ -6,13 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from learners.decisions import decide
-from learners.explanation import Condition, PathExplanation, scalar_text
+from learners.explanation import AnyCondition, Condition, CountCondition, PathExplanation, scalar_text, sum_text
 from learners.linear_function import LinearFunction
 from learners.table import Column
+from learners.trees.combined.column import CombinedColumn
 from learners.trees.nodes import LEAF, Nodes
 from learners.trees.paths import condition_of
 from learners.types import FloatArray, Scalar
 from service.reports.tree_layout import Placed
+
+#: Of so many simple tests a formula shows in its node; the tooltip has all.
+_MOST_TERMS = 12
 
 
 @dataclass(frozen=True)
@@ -70,9 +74,9 @@ class Wording:
         node = placed.node
         rows = count_of_rows(float(self._nodes.weight[node]))
         if placed.children:
-            name = self._columns[self._nodes.feature[node]].name
+            asked = subject_text(self.condition(placed.children[0]))
             observed = self._lit.observed.get(node)
-            return f"{name} ?" if observed is None else f"{name}: {observed}", rows
+            return f"{asked} ?" if observed is None else f"{asked}: {observed}", rows
         answer, spread = self._answer(node, rows)
         return answer, f"{placed.folded} more leaves · {rows}" if placed.folded else spread
 
@@ -81,7 +85,7 @@ class Wording:
             mean, variance = self._nodes.value[node, :2].tolist()
             spread = f"± {max(variance, 0.0) ** 0.5:.3g} · {rows}"
             if self._function is not None and self._nodes.test[node] == LEAF:
-                return f"{mean:.4g} ± {max(variance, 0.0) ** 0.5:.3g}", f"{rows}: {sum_text(self._function(node))}"
+                return f"{mean:.4g} ± {max(variance, 0.0) ** 0.5:.3g}", f"{rows}: {function_text(self._function(node))}"
             return f"{mean:.6g}", spread
         shares = self.shares(node)
         best = self.decided(node)
@@ -102,7 +106,11 @@ class Wording:
         share = self._lit.shares.get(placed.node)
         return text if share is None else f"{text}; {percent(share)} of the row comes here"
 
-    def condition(self, child: int) -> Condition:
+    def is_plain(self, node: int) -> bool:
+        """Whether a node's test looks at a single value."""
+        return not isinstance(self._columns[self._nodes.feature[node]], CombinedColumn)
+
+    def condition(self, child: int) -> AnyCondition:
         """What the parent's test asks of the branch to a child."""
         node = int(self._nodes.parent[child])
         column = self._columns[self._nodes.feature[node]]
@@ -117,20 +125,50 @@ class Wording:
         return f"missing: {percent(float(self._nodes.fraction[child]))}"
 
 
-def test_text(condition: Condition) -> str:
-    """A test without its column; numbers to 6 digits."""
+def subject_text(condition: AnyCondition) -> str:
+    """What a test asks about, without what it asks of it; numbers to 6 digits."""
+    if isinstance(condition, Condition):
+        return condition.column
+    if not isinstance(condition, CountCondition):
+        return sum_text(condition.weights, short)
+    if condition.interval is not None:
+        return condition.interval.column
+    terms = [full_text(one) for one in condition.conditions[:_MOST_TERMS]]
+    if len(terms) < len(condition.conditions):
+        terms.append("…")
+    if condition.need in (1, len(condition.conditions)):
+        return (" or " if condition.need == 1 else " and ").join(terms)
+    return f"{condition.need} of: {', '.join(terms)}"
+
+
+def full_text(condition: AnyCondition) -> str:
+    """A whole test; numbers to 6 digits."""
+    return f"{subject_text(condition)} {test_text(condition)}"
+
+
+def test_text(condition: AnyCondition) -> str:
+    """A test without its subject; numbers to 6 digits."""
+    if isinstance(condition, CountCondition):
+        if condition.interval is None:
+            return "yes" if condition.holds else "no"
+        return f"{'' if condition.holds else 'not '}{test_text(condition.interval)}"
+    if isinstance(condition, Condition) and condition.operator not in ("<=", ">"):
+        return _set_text(condition)
+    return f"{'≤' if condition.operator == '<=' else '>'} {short(condition.threshold)}"
+
+
+def _set_text(condition: Condition) -> str:
+    """A test of one of several levels, or of two bounds."""
     if condition.operator in ("in", "not in") and not condition.values:
         return "missing" if condition.operator == "in" else "known"
     if condition.operator in ("in", "not in"):
         shown = ", ".join(short(value) for value in condition.values[:100])
         sign = ("=" if len(condition.values) == 1 else "") if condition.operator == "in" else "not"
         return f"{sign} {shown}".strip()
-    if condition.operator == "interval":
-        return f"{short(condition.low)} < … ≤ {short(condition.high)}"
-    return f"{'≤' if condition.operator == '<=' else '>'} {short(condition.threshold)}"
+    return f"{short(condition.low)} < … ≤ {short(condition.high)}"
 
 
-def sum_text(function: LinearFunction) -> str:
+def function_text(function: LinearFunction) -> str:
     """A linear function in few digits."""
     pieces = [f"{function.intercept:.4g}"]
     for term in function.terms:

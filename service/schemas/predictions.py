@@ -152,15 +152,29 @@ class Predictions(_Answers):
     predictions: list[Prediction]
 
 
-class Condition(Answer):
-    """One test on one column, in the form in which the branch satisfies it. Thresholds are exact."""
+class Weight(Answer):
+    """A column of a weighted sum."""
 
     column: str
-    operator: Literal["<=", ">", "in", "not in", "interval"]
+    weight: float
+
+
+class Condition(Answer):
+    """One test, in the form in which the branch satisfies it. Thresholds are exact.
+
+    Of one column; or of a weighted sum of columns (`weights`, added up in their order) against a threshold; or
+    whether `at least` or `fewer than` so many (`count`) of some `conditions` hold.
+    """
+
+    column: str | None = Field(None, description="absent of tests of several values")
+    operator: Literal["<=", ">", "in", "not in", "interval", "at least", "fewer than"]
     threshold: Label | None = None
     low: Label | None = None
     high: Label | None = None
     values: list[Label] | None = None
+    weights: list[Weight] | None = Field(None, description="of a weighted sum")
+    count: int | None = Field(None, description="of `at least` and `fewer than`")
+    conditions: list[Condition] | None = Field(None, description="those that are counted, each of one column")
     text: str
 
 
@@ -169,7 +183,10 @@ class Step(Answer):
 
     node: int
     condition: Condition
-    observed: Cell = Field(description="the row's value, of an unseen level as it was sent; null where missing")
+    observed: Cell = Field(
+        description="the row's value, of an unseen level as it was sent; of a weighted sum the sum, of a count how "
+        "many conditions hold, of an interval and its opposite the value; null where missing"
+    )
     state: Literal["known", "missing", "unseen"]
     child: int
     weight: float = Field(description="share of the row that follows this branch")

@@ -33,7 +33,10 @@ class Node(Answer):
     value: float | None = Field(None, description="of a regression: the mean")
     variance: float | None = None
     linear: LinearFunction | None = Field(None, description="of a leaf of a model tree: what it answers")
-    column: str | None = Field(None, description="the column that is tested; absent in a leaf")
+    column: str | None = Field(
+        None, description="the column that is tested; absent in a leaf and where several values are tested at once"
+    )
+    test: Condition | None = Field(None, description="of several values at once: what the first branch satisfies")
     threshold: Label | None = None
     gain: float | None = None
     missing: list[MissingShare] | None = None

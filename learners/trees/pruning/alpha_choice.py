@@ -29,6 +29,8 @@ from learners.types import Array, FloatArray, Int32Array, IntArray
 GIVEN, LEAST_ERROR, ONE_STANDARD_ERROR = "given", "cv-min", "cv-1se"
 #: Errors nearer than this share of the largest are equal: sums of weights round.
 _TIE = 1e-12
+#: Rows whose cells are copied at a time.
+_ROWS_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,10 +150,17 @@ def _losses(nodes: Nodes, packed: PackedTree, prices: FloatArray, judge: Judge, 
     alphas, slack = node_alphas(nodes)
     stops = np.where(nodes.test == LEAF, 0, np.searchsorted(prices, alphas - slack)).astype(np.int64)
     sums = np.zeros((2, len(prices) + 1))
-    of_rows = (np.ascontiguousarray(judge.cells[:, rows].T), judge.target[rows] / judge.scale, judge.weights[rows])
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        _judge_some(packed, stops, judge, rows[start : start + _ROWS_AT_ONCE], sums)
+    return np.cumsum(sums, axis=1)[:, :-1]
+
+
+def _judge_some(packed: PackedTree, stops: IntArray, judge: Judge, rows: IntArray, sums: FloatArray) -> None:
+    """Add up the losses of some rows."""
+    cells = np.ascontiguousarray(packed.combined.extended(judge.cells[:, rows]).T)
+    of_rows = (cells, judge.target[rows] / judge.scale, judge.weights[rows])
     tree = (packed.links, packed.splits, packed.levels, packed.answers / judge.scale)
     _judge_rows(*tree, stops, *of_rows, judge.utility, judge.width, judge.lost, sums)
-    return np.cumsum(sums, axis=1)[:, :-1]
 
 
 @kernel

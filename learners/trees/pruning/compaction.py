@@ -21,7 +21,7 @@ def cut(nodes: Nodes, at: BoolArray) -> Nodes:
     """
     inner = (nodes.test != LEAF) & ~at
     kept, depth = _reach(inner, nodes.first_child, nodes.n_children)
-    taken = {name: array[kept] for name, array in nodes.to_arrays().items() if name not in _LEVEL_ARRAYS}
+    taken = {name: array[kept] for name, array in nodes.own_arrays().items() if name not in _LEVEL_ARRAYS}
     inner = inner[kept]
     new_id = np.cumsum(kept, dtype=np.int32) - np.int32(1)
     first_child = np.where(inner, new_id[taken["first_child"]], np.int32(-1))
@@ -42,7 +42,7 @@ def cut(nodes: Nodes, at: BoolArray) -> Nodes:
         "level_branch": nodes.level_branch[pieces],
         "gain": np.where(inner, taken["gain"], 0.0),
     }
-    return Nodes.from_arrays(taken)
+    return Nodes.from_arrays(taken).with_combined(nodes.combined)
 
 
 _LEVEL_ARRAYS = ("level_codes", "level_branch")

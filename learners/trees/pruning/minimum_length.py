@@ -12,6 +12,7 @@ classes that occur:
     - levels, one branch each: 0;
     - two sets of L levels: log2(2^(L-1) - 1), one of the ways to divide them;
     - one level against the rest: log2(L), which one of the column's L levels;
+    - several values at once: see :func:`combined_bits`, our own;
 * a leaf of weight n with weight e outside its class: log2(K) for the class, log2(n + 1) for e,
   log2 C(n, e) for which rows they are, e log2(K - 1) for their classes. For weights that are no
   whole numbers the binomial is that of the gamma function.
@@ -26,6 +27,8 @@ import numpy as np
 
 from learners._accel import kernel
 from learners.table import Column
+from learners.trees.combined.digits import WEIGHT_DIGITS
+from learners.trees.combined.tests import CombinedTest
 from learners.trees.nodes import INTERVALS, LEAF, LEVELS, Nodes
 from learners.trees.pruning.compaction import cut
 from learners.types import BoolArray, FloatArray, Int8Array, Int32Array
@@ -33,6 +36,8 @@ from learners.types import BoolArray, FloatArray, Int8Array, Int32Array
 _LN2 = math.log(2.0)
 #: Lengths nearer than this are equal: logarithms round.
 _TIE = 1e-9
+#: Bits of a weight: its sign and its digits.
+_WEIGHT_BITS = 1.0 + WEIGHT_DIGITS * math.log2(10.0)
 
 
 def prune_minimum_length(nodes: Nodes, columns: Sequence[Column]) -> Nodes:
@@ -60,13 +65,37 @@ def leaf_bits(nodes: Nodes) -> FloatArray:
 
 def test_bits(nodes: Nodes, columns: Sequence[Column]) -> FloatArray:
     """Bits for the column and the test of each node, shape (N,); 0 for leaves."""
-    feature = np.maximum(nodes.feature, 0)
+    feature = np.where(nodes.feature < len(columns), np.maximum(nodes.feature, 0), 0)
     n_levels = np.array([len(column.levels) for column in columns], dtype=np.float64)[feature]
     gaps = np.maximum(nodes.weight - 1.0, 1.0)
     gaps = np.where(n_levels > 0, np.minimum(gaps, np.maximum(n_levels - 1.0, 1.0)), gaps)
     bits = np.where(nodes.test == LEVELS, _level_bits(nodes, n_levels), np.log2(gaps))
     bits = np.where(nodes.test == INTERVALS, 0.0, bits)  # where they are cut is the column's, as levels are
-    return np.where(nodes.test == LEAF, 0.0, math.log2(max(len(columns), 1)) + bits)
+    of_column = math.log2(max(len(columns), 1))
+    bits = np.where(nodes.test == LEAF, 0.0, of_column + bits)
+    for node in np.flatnonzero(nodes.feature >= len(columns)).tolist():
+        test = nodes.combined.tests[nodes.feature[node] - len(columns)]
+        bits[node] = combined_bits(test, columns, float(nodes.weight[node]))
+    return bits
+
+
+def combined_bits(test: CombinedTest, columns: Sequence[Column], weight: float) -> float:
+    """Bits of a test of several values in a node of some weight.
+
+    Of each term of a count: its column, its threshold or levels as a simple test's, and which way it goes; and
+    how many terms must hold. Of each term of a sum: its column and the digits and sign of its weight; and where
+    on the sum the threshold lies.
+    """
+    of_column, gaps = math.log2(max(len(columns), 1)), math.log2(max(weight - 1.0, 1.0))
+    if test.is_sum:
+        return len(test.terms) * (of_column + _WEIGHT_BITS) + gaps
+    bits = math.log2(len(test.terms))
+    for term in test.terms:
+        levels = len(columns[term.feature].levels)
+        places = math.log2(max(levels - 1, 1)) if levels else gaps
+        listed = max(levels - 1, 0) if len(term.codes) > 1 else math.log2(max(levels, 1))
+        bits += of_column + 1.0 + (listed if term.codes else min(places, gaps))
+    return bits
 
 
 def _level_bits(nodes: Nodes, n_levels: FloatArray) -> FloatArray:

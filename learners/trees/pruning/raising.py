@@ -49,7 +49,7 @@ from learners.trees.pruning.raising_rows import (
     descend,
     make_leaf,
 )
-from learners.trees.setup import has_gaps
+from learners.trees.setup import has_gaps, read_only
 from learners.trees.traverse import pack
 from learners.types import BoolArray, FloatArray, Int32Array, IntArray
 
@@ -86,8 +86,10 @@ def prune_with_raising(
     packed = pack(nodes, columns, regression=False)
     tree = Tree(packed.links, packed.splits, packed.levels, nodes.rows.copy(), nodes.weight.copy(), nodes.value.copy())
     tested = np.unique(nodes.feature[nodes.feature >= 0])
-    complete = not has_gaps(cells[tested], [not columns[index].is_numeric for index in tested])
-    data = Data(cells, codes.astype(np.int64))
+    coded = [not column.is_numeric for column in columns] + [False] * len(nodes.combined)
+    extended = read_only(nodes.combined.extended(cells))
+    complete = not has_gaps(extended[tested], [coded[index] for index in tested])
+    data = Data(extended, codes.astype(np.int64))
     raised = _prune(tree, data, weights.astype(np.float64), complete, confidence, normal_quantile(confidence))
     pruned = cut(_unpacked(nodes, tree, raised), tree.links[:, TEST] == LEAF)
     return _measured(pruned, criterion)

@@ -19,7 +19,7 @@ from learners.trees.classifier import DecisionTreeClassifier
 from tests.learners.rules.test_from_tree import TARGET, tree_and_rows
 from tests.learners.tables import read
 from tests.learners.trees.peers import chain
-from tests.learners.trees.test_agreement import around, fitted
+from tests.learners.trees.test_agreement import COMBINED, around, fitted
 
 sayable = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
 NAMES = ["plain", "it's", 'say "no"', "a,b", "", "two\nlines", "größe {x}", "--", "/* */", "%s", "?", "日本"]
@@ -125,18 +125,27 @@ def test_three_equal_thirds_of_iris_are_the_first_class(database):
 @pytest.mark.parametrize("missing", ["fractional", "as-value", "most-likely"])
 def test_select_answers_as_trees_grown_by_each_rule_for_missing_values(database, missing, discretised):
     for nominal in ("multiway", "subset"):
-        model, table = fitted(11, {"missing": missing, "nominal": nominal, **discretised})
-        asked = around(model, table)
-        asked.values[:, 3] = np.where(asked.values[:, 3] < 0, np.nan, asked.values[:, 3])  # no third boolean
-        asked.values[np.abs(asked.values) < 1e-300] = 0.0  # PostgreSQL refuses denormals
-        rules = rules_of(model)
-        database.fill(asked)
-        found = database.select(select_statement(rules, "rows"))
-        given_ones = [[row[f"proba_{label}"] for label in rules.classes] for row in found]
-        np.testing.assert_allclose(given_ones, model.predict_proba(asked), atol=1e-12)
-        leaves = database.evaluate(case_expression(rules, "leaf"))
-        whole = rules.matches(asked).max(axis=1) == 1
-        assert [leaf for leaf in leaves if leaf is not None] == model.apply(asked)[whole].tolist()
+        check_select(database, *fitted(11, {"missing": missing, "nominal": nominal, **discretised}))
+
+
+@pytest.mark.parametrize("combined", COMBINED, ids="+".join)
+def test_select_answers_as_trees_with_tests_of_several_values(database, combined):
+    for seed, missing in enumerate(("fractional", "as-value", "most-likely")):
+        check_select(database, *fitted(seed, {"missing": missing, "nominal": "one-vs-rest", **combined}))
+
+
+def check_select(database, model, table):
+    asked = around(model, table)
+    asked.values[:, 3] = np.where(asked.values[:, 3] < 0, np.nan, asked.values[:, 3])  # no third boolean
+    asked.values[np.abs(asked.values) < 1e-300] = 0.0  # PostgreSQL refuses denormals
+    rules = rules_of(model)
+    database.fill(asked)
+    found = database.select(select_statement(rules, "rows"))
+    given_ones = [[row[f"proba_{label}"] for label in rules.classes] for row in found]
+    np.testing.assert_allclose(given_ones, model.predict_proba(asked), atol=1e-12)
+    leaves = database.evaluate(case_expression(rules, "leaf"))
+    whole = rules.matches(asked).max(axis=1) == 1
+    assert [leaf for leaf in leaves if leaf is not None] == model.apply(asked)[whole].tolist()
 
 
 def test_regression(database):

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from learners.checks.explanations import _check_steps
 from learners.columns import MISSING, UNSEEN, Column, Kind
+from learners.explanation import CountCondition, SumCondition
 from learners.reasons.boxes import boxes_of
 from learners.rules.access import rules_of
 from learners.table import Series, Table
@@ -24,6 +26,14 @@ SEEDS = st.integers(0, 2**32 - 1)
 MISSING_RULES = ("fractional", "as-value", "most-likely")
 DISCRETISED = ({}, {"discretise": "equal-width", "bins": 4}, {"discretise": "equal-frequency", "bins": 3})
 BY_CLASSES = (*DISCRETISED, {"discretise": "mdl"})
+#: Tests of several values at once.
+COMBINED = (
+    {"interval_tests": True},
+    {"formula_tests": "boolean"},
+    {"formula_tests": "m-of-n", "max_terms": 4},
+    {"oblique_tests": True},
+    {"interval_tests": True, "formula_tests": "m-of-n", "oblique_tests": True},
+)
 
 
 def fitted(seed, params, share=0.2, rows=45):
@@ -40,7 +50,7 @@ def fitted(seed, params, share=0.2, rows=45):
 def around(model, table):
     """The table's rows, and such as lie on the bounds of tests, beside them, or have cells that are not known."""
     nodes = model.tree_
-    ends = np.concatenate((nodes.threshold, nodes.upper))
+    ends = np.concatenate((nodes.threshold, nodes.upper, nodes.combined.number))
     ends = ends[np.isfinite(ends)]
     ends = np.unique(np.concatenate((ends, np.nextafter(ends, -np.inf), np.nextafter(ends, np.inf), [-1e300, 1e300])))
     rng = np.random.default_rng(0)
@@ -51,35 +61,71 @@ def around(model, table):
         else:
             more[rng.random(len(more)) < 0.2, place] = UNSEEN
     more[rng.random(more.shape) < 0.15] = MISSING
-    return Table(table.columns, np.asfortranarray(np.concatenate((table.values, more))))
+    return Table(table.columns, np.asfortranarray(np.concatenate((table.values, more, *on_sums(nodes, table, rng)))))
+
+
+def on_sums(nodes, table, rng):
+    """Rows whose weighted sum is a test's threshold, and such as miss it by the least change of one value."""
+    d = table.n_columns
+    for node in np.flatnonzero(nodes.feature >= d):
+        test = nodes.combined.tests[nodes.feature[node] - d]
+        if test.is_sum:
+            rows = np.nan_to_num(table.values[rng.integers(0, len(table), 3)], nan=1.0)
+            for row in rows:
+                term = test.terms[int(rng.integers(len(test.terms)))]
+                row[term.feature] = 0.0
+                row[term.feature] = (nodes.threshold[node] - test.value(row)) / term.number
+            beside = np.repeat(rows, 5, axis=0)
+            for place, cell in np.ndenumerate(beside):
+                steps = place[0] % 5 - 2
+                if table.columns[place[1]].is_numeric:
+                    beside[place] = cell + steps * np.spacing(cell)
+            yield beside
 
 
 def check_agreement(model, table):
-    nodes, rules, boxes = model.tree_, rules_of(model), boxes_of(model)
+    nodes, rules = model.tree_, rules_of(model)
+    boxes = None if len(nodes.combined) else boxes_of(model)
     answers, leaves = model.predict_proba(table), model.apply(table)
     np.testing.assert_allclose(answers.sum(axis=1), 1, atol=1e-12)
     matches = rules.matches(table)
     np.testing.assert_allclose(matches.sum(axis=1), 1, atol=1e-12)
     np.testing.assert_allclose(rules.predict_proba(table), answers, atol=1e-12)
     ids = [rule.leaf for rule in rules.rules]
-    descent = Descent(nodes, model.packed_tree_, table.columns)
+    descent, known = Descent(nodes, model.packed_tree_, model.tested_columns_), known_cells(table)
+    one = np.empty(answers.shape[1])
     for row, explanation in enumerate(model.explain(table)):
         told = {branch.leaf: branch.weight for branch in explanation.branches}
         in_rules = {leaf: share for leaf, share in zip(ids, matches[row], strict=True) if share > 0}
-        by_boxes = boxes.multiply_paths(boxes.shares(table.values[row]))
-        in_boxes = {leaf: by_boxes[leaf] for leaf in boxes.leaves.tolist() if by_boxes[leaf] > 0}
         assert told == pytest.approx(in_rules, abs=1e-12)
-        assert told == pytest.approx(in_boxes, abs=1e-12)
+        if boxes is None:
+            _check_steps([step for branch in explanation.branches for step in branch.steps], table, row)
+        else:
+            by_boxes = boxes.multiply_paths(boxes.shares(table.values[row]))
+            in_boxes = {leaf: by_boxes[leaf] for leaf in boxes.leaves.tolist() if by_boxes[leaf] > 0}
+            assert told == pytest.approx(in_boxes, abs=1e-12)
         assert explanation.branches[0].leaf == leaves[row]
+        model.packed_tree_.predict_row(np.array(table.values[row]), one)
+        np.testing.assert_array_equal(one, answers[row])
         cells = table.values[row]
-        if not np.isnan(cells).any() and not ((cells < 0) & ~boxes._numeric).any():
+        if known[row].all():
             assert descent.leaf(cells.tolist()) == leaves[row]
             for step in explanation.branches[0].steps:
                 assert satisfies(step.condition, step.observed)
     return nodes
 
 
+def known_cells(table):
+    numeric = np.array([column.is_numeric for column in table.columns])
+    return ~np.isnan(table.values) & ((table.values >= 0) | numeric)
+
+
 def satisfies(condition, value):
+    if isinstance(condition, SumCondition):
+        return value <= condition.threshold if condition.operator == "<=" else value > condition.threshold
+    if isinstance(condition, CountCondition):
+        inside = condition.interval
+        return (value >= condition.need if inside is None else satisfies(inside, value)) == condition.holds
     if condition.operator in ("in", "not in"):
         return (value in condition.values) == (condition.operator == "in")
     if isinstance(value, str):  # an ordinal level
@@ -106,11 +152,25 @@ def test_every_reader_follows_a_row_to_the_same_leaves(discretised, missing, nom
         children = list(nodes.children(node))
         assert nodes.weight[children].sum() == pytest.approx(nodes.weight[node])
         assert nodes.fraction[children].sum() == pytest.approx(1)
-    # what became of the training rows is what answers say of them
+    check_training_rows(model, table, nodes)
+
+
+def check_training_rows(model, table, nodes):
+    """What became of the training rows is what answers say of them."""
     leaves, _, shares = model.packed_tree_.placed(np.ascontiguousarray(table.values.T), np.arange(len(table)))
     placed = np.bincount(leaves, shares, minlength=nodes.n_nodes)
     at_leaf = nodes.test == LEAF
     np.testing.assert_allclose(placed[at_leaf], nodes.weight[at_leaf], atol=1e-9)
+
+
+@pytest.mark.parametrize("combined", COMBINED, ids="+".join)
+@pytest.mark.parametrize("missing", MISSING_RULES)
+@settings(max_examples=1, deadline=None)
+@given(seed=SEEDS)
+def test_so_it_is_with_tests_of_several_values(combined, missing, seed):
+    model, table = fitted(seed, {"missing": missing, "criterion": "entropy", **combined})
+    nodes = check_agreement(model, around(model, table))
+    check_training_rows(model, table, nodes)
 
 
 @pytest.mark.parametrize("prediction", ["fractional", "most-likely"])

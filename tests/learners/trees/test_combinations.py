@@ -27,6 +27,8 @@ VALUES = {
     "significance": [0.2],
     "m": [5.0],
     "bins": [4],
+    "max_terms": [3],
+    "oblique_l2": [0.1],
     "costs": [{"height": 4.0}],
     "cost_exponent": [0.5],
     "stop_significance": [0.2],
