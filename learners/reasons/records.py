@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from learners.explanation import Condition
+from learners.explanation import AnyCondition
 from learners.table import UNSEEN, Column
 from learners.types import FloatArray, Scalar
 
@@ -20,7 +20,7 @@ class Asked:
         state: ``met``; ``unmet``; or ``undecided`` where the row is divided, since the value is missing or unseen.
     """
 
-    condition: Condition
+    condition: AnyCondition
     observed: Scalar | None
     state: Literal["met", "unmet", "undecided"]
 

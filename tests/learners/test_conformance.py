@@ -75,6 +75,8 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
         "model-tree-regressor",
         {"nominal": "subset", "criterion": "variance", "pruning": "none", "smoothing": 0, "max_leaves": 7},
     ),
+    "formulas": ("decision-tree-classifier", {"formula_tests": "m-of-n", "max_terms": 2, "max_depth": 2}),
+    "sums": ("decision-tree-regressor", {"oblique_tests": True, "interval_tests": True, "max_depth": 2}),
     "best-first": ("decision-tree-regressor", {"max_leaves": 8, "nominal": "one-vs-rest", "min_leaf": 3}),
 }
 
