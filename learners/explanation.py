@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -135,13 +135,12 @@ class SumCondition:
 AnyCondition: TypeAlias = Condition | CountCondition | SumCondition
 
 
-def sum_text(weights: Iterable[tuple[str, float]], number: Callable[[float], str] | None = None) -> str:
-    """A weighted sum of columns: ``0.31 a - 2.5 b``; numbers as :func:`scalar_text` writes them unless told."""
-    written = number or scalar_text
+def sum_text(weights: Iterable[tuple[str, float]]) -> str:
+    """A weighted sum of columns: ``0.31 a - 2.5 b``."""
     pieces: list[str] = []
     for column, weight in weights:
         sign = ("- " if weight < 0 else "+ ") if pieces else ("-" if weight < 0 else "")
-        factor = "" if abs(weight) == 1 else f"{written(abs(weight))} "
+        factor = "" if abs(weight) == 1 else f"{scalar_text(abs(weight))} "
         pieces.append(f"{sign}{factor}{name_text(column)}")
     return " ".join(pieces)
 

@@ -49,6 +49,18 @@ def fitted(text: str, size: float, room: float) -> str:
     return text
 
 
+def wrapped(text: str, size: float, room: float) -> list[str]:
+    """The text in lines that are broken at blanks where they would be wider than the room."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and width(longer, size) > room:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return [fitted(line, size, room) for line in lines]
+
+
 def svg_text(x: float, y: float, text: str, size: float, colour: str, full: str = "", *, bold: bool = False) -> str:
     """A line of text as an element; ``full`` is its tooltip where it was cut."""
     weight = ' font-weight="600"' if bold else ""

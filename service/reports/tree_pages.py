@@ -8,7 +8,7 @@ from typing import Protocol
 
 from service.reports.svg_text import INK, LINE, SOFT, fitted, svg_text, width
 from service.reports.tree_layout import Placed
-from service.reports.tree_texts import Wording, full_text, test_text
+from service.reports.tree_texts import Wording, line_text, test_text
 
 BIG, SMALL, TINY = 13.0, 11.0, 9.5
 #: How much wider bold text is.
@@ -47,7 +47,6 @@ class WidePage:
 
     _HIGH, _LINE, _LEAST_WIDTH = 46, 60, 560.0
     _BOX, _GAP = (118.0, 230.0), (112.0, 250.0)
-    _FORMULA = 420.0
 
     def __init__(self, placed: Sequence[Placed], wording: Wording, top: float) -> None:
         self._wording, self._top = wording, top
@@ -56,8 +55,7 @@ class WidePage:
         for one in placed:
             big, small = wording.lines(one)
             wanted = max(width(big, BIG) * BOLD, width(small, SMALL)) + 24
-            most = self._BOX[1] if not one.children or wording.is_plain(one.node) else self._FORMULA
-            wide[one.depth] = max(wide[one.depth], min(most, wanted))
+            wide[one.depth] = min(self._BOX[1], max(wide[one.depth], wanted))
             if one.depth:
                 needed = width(test_text(wording.condition(one.node)), SMALL) + 56
                 gap[one.depth] = min(self._GAP[1], max(gap[one.depth], needed))
@@ -109,7 +107,7 @@ class NarrowPage:
         condition = self._wording.condition(child.node)
         missing = self._wording.missing(child.node)
         end = there.x + there.wide
-        text = full_text(condition)
+        text = line_text(condition)
         room = there.wide - width(missing, TINY) - 16
         way = f"M{x:.1f},{here.y + here.high:.1f} V{there.middle:.1f} H{there.x:.1f}"
         return [

@@ -14,7 +14,7 @@ from learners.table import Column
 from learners.trees.nodes import Nodes
 from learners.trees.paths import path_to
 from learners.types import FloatArray
-from service.reports.svg_text import INK, LINE, SOFT, fitted, svg_text, width, xml_text
+from service.reports.svg_text import INK, LINE, SOFT, fitted, svg_text, width, wrapped, xml_text
 from service.reports.tree_bars import HEIGHT, PALETTE, MeanBar, class_colours, share_bar
 from service.reports.tree_layout import Extent, Placed, place
 from service.reports.tree_pages import BIG, BOLD, MARGIN, SMALL, Box, NarrowPage, Page, WidePage
@@ -24,7 +24,7 @@ _PAPER, _CARD, _LINK, _GLOW = "#ffffff", "#f6f8fa", "#0b57d0", "#fff4e5"
 _FONT = "font-family=\"system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif\""
 _MAX_LEGEND = 8
 _LEGEND_LINE = 18
-_FOOT_LINE = 14
+_FOOT, _FOOT_LINE = 10.5, 14
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,10 @@ class _Drawing:
             picture.nodes, picture.columns, picture.target, picture.lit, picture.utility, picture.function
         )
         self.placed = place(self.nodes, picture.extent, narrow=picture.narrow)
+        long_tests = ((placed.node, self.wording.long_test(placed)) for placed in self.placed)
+        #: By node the tests that are written out beneath the picture, in the order of their numbers.
+        self.long_tests = {node: test for node, test in long_tests if test is not None}
+        self.numbers = {node: number for number, node in enumerate(self.long_tests, start=1)}
         self.by_node = {placed.node: placed for placed in self.placed}
         self.colours = class_colours(self.nodes.value[0]) if self.wording.labels else {}
         self.means = None if self.wording.labels else MeanBar(self.nodes)
@@ -166,6 +170,8 @@ class _Drawing:
     def _node(self, placed: Placed) -> list[str]:
         box = self.page.box(placed)
         big, small = self.wording.lines(placed)
+        if placed.node in self.long_tests:
+            big = f"({self.numbers[placed.node]}) {big}"
         lit = self.picture.lit.shares
         faded = ' opacity="0.55"' if lit and placed.node not in lit else ""
         pieces = [
@@ -216,6 +222,16 @@ class _Drawing:
         if (self.nodes.missing_branch[self.nodes.n_children > 0] < 0).any():
             lines.append("A missing value follows every branch with the share in grey.")
         return [
-            svg_text(self.margin, bottom + _FOOT_LINE * (1 + place), line, 10.5, SOFT)
-            for place, line in enumerate(lines)
+            svg_text(self.margin, bottom + _FOOT_LINE * (1 + place), line, _FOOT, SOFT)
+            for place, line in enumerate(self._written_out() + lines)
         ]
+
+    def _written_out(self) -> list[str]:
+        """The tests that do not fit into their nodes, line by line."""
+        room = self.page.size[0] - 2 * self.margin
+        lines = [
+            line
+            for node, test in self.long_tests.items()
+            for line in wrapped(f"({self.numbers[node]}) {test}", _FOOT, room)
+        ]
+        return [*lines, ""] if lines else []

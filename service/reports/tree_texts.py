@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from learners.decisions import decide
-from learners.explanation import AnyCondition, Condition, CountCondition, PathExplanation, scalar_text, sum_text
+from learners.explanation import AnyCondition, Condition, CountCondition, PathExplanation, SumCondition, scalar_text
 from learners.linear_function import LinearFunction
 from learners.table import Column
 from learners.trees.combined.column import CombinedColumn
@@ -15,8 +15,8 @@ from learners.trees.paths import condition_of
 from learners.types import FloatArray, Scalar
 from service.reports.tree_layout import Placed
 
-#: Of so many simple tests a formula shows in its node; the tooltip has all.
-_MOST_TERMS = 12
+#: Longer tests, in characters, are written out beneath the picture.
+_MOST_IN_A_BOX = 28
 
 
 @dataclass(frozen=True)
@@ -106,9 +106,12 @@ class Wording:
         share = self._lit.shares.get(placed.node)
         return text if share is None else f"{text}; {percent(share)} of the row comes here"
 
-    def is_plain(self, node: int) -> bool:
-        """Whether a node's test looks at a single value."""
-        return not isinstance(self._columns[self._nodes.feature[node]], CombinedColumn)
+    def long_test(self, placed: Placed) -> str | None:
+        """The large line of a node that asks of several values, where that is too long for its box; else ``None``."""
+        if not placed.children or not isinstance(self._columns[self._nodes.feature[placed.node]], CombinedColumn):
+            return None
+        asked, _ = self.lines(placed)
+        return asked if len(asked) > _MOST_IN_A_BOX else None
 
     def condition(self, child: int) -> AnyCondition:
         """What the parent's test asks of the branch to a child."""
@@ -130,20 +133,35 @@ def subject_text(condition: AnyCondition) -> str:
     if isinstance(condition, Condition):
         return condition.column
     if not isinstance(condition, CountCondition):
-        return sum_text(condition.weights, short)
+        return _sum_text(condition)
     if condition.interval is not None:
         return condition.interval.column
-    terms = [full_text(one) for one in condition.conditions[:_MOST_TERMS]]
-    if len(terms) < len(condition.conditions):
-        terms.append("…")
+    terms = [_term_text(one) for one in condition.conditions]
     if condition.need in (1, len(condition.conditions)):
         return (" or " if condition.need == 1 else " and ").join(terms)
-    return f"{condition.need} of: {', '.join(terms)}"
+    return f"at least {condition.need} of: {', '.join(terms)}"
 
 
-def full_text(condition: AnyCondition) -> str:
-    """A whole test; numbers to 6 digits."""
-    return f"{subject_text(condition)} {test_text(condition)}"
+def _term_text(condition: Condition) -> str:
+    """A simple test among others: several levels stand in braces."""
+    if len(condition.values) < 2:
+        return f"{condition.column} {test_text(condition)}"
+    return f"{condition.column} {condition.operator} {{{', '.join(short(value) for value in condition.values)}}}"
+
+
+def _sum_text(condition: SumCondition) -> str:
+    pieces: list[str] = []
+    for column, weight in condition.weights:
+        sign = ("− " if weight < 0 else "+ ") if pieces else ("−" if weight < 0 else "")
+        pieces.append(f"{sign}{'' if abs(weight) == 1 else short(abs(weight)) + '·'}{column}")
+    return " ".join(pieces)
+
+
+def line_text(condition: AnyCondition) -> str:
+    """A test on a line of its own; one of several values is named by the node above it."""
+    if isinstance(condition, Condition) or (isinstance(condition, CountCondition) and condition.interval is not None):
+        return f"{subject_text(condition)} {test_text(condition)}"
+    return test_text(condition)
 
 
 def test_text(condition: AnyCondition) -> str:
