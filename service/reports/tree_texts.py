@@ -74,8 +74,10 @@ class Wording:
         node = placed.node
         rows = count_of_rows(float(self._nodes.weight[node]))
         if placed.children:
-            asked = subject_text(self.condition(placed.children[0]))
-            observed = self._lit.observed.get(node)
+            condition = self.condition(placed.children[0])
+            asked, observed = subject_text(condition), self._lit.observed.get(node)
+            if isinstance(condition, CountCondition) and condition.interval is None and (observed or "").isdigit():
+                observed = f"{observed} of them"
             return f"{asked} ?" if observed is None else f"{asked}: {observed}", rows
         answer, spread = self._answer(node, rows)
         return answer, f"{placed.folded} more leaves · {rows}" if placed.folded else spread
