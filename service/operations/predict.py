@@ -6,7 +6,7 @@ whole request refused (422), with the rows' faults.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, Literal, get_args
@@ -79,15 +79,15 @@ def read_body(
             raise Invalid("Give 'rows', or 'columns' and 'data', not both", [Fault("too many forms", parameter="rows")])
         rows = _list(request, "rows")
         check_count(len(rows), bounds)
-        return _with_faults(encode_records(rows, model.inputs, options), bad_numbers), options
+        return with_faults(encode_records(rows, model.inputs, options), bad_numbers), options
     names, data = _names(request), _list(request, "data")
     check_count(len(data), bounds)
-    return _with_faults(encode_matrix(names, data, model.inputs, options), bad_numbers), options
+    return with_faults(encode_matrix(names, data, model.inputs, options), bad_numbers), options
 
 
-def _with_faults(encoded: Encoded, bad_numbers: dict[int, list[Fault]]) -> Encoded:
+def with_faults(encoded: Encoded, bad_numbers: Mapping[int, list[Fault]]) -> Encoded:
     """Rows of which some hold a number that could not be read, which says more than what came of its absence."""
-    return replace(encoded, faults=encoded.faults | bad_numbers) if bad_numbers else encoded
+    return replace(encoded, faults={**encoded.faults, **bad_numbers}) if bad_numbers else encoded
 
 
 def read_options(request: dict[str, Any], options: Options) -> Options:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +17,7 @@ from learners.table import Table
 from learners.trees.estimator import FittedTree
 from learners.types import FloatArray
 from service.errors import Conflict, Fault, Invalid, ServiceError, TooLarge
-from service.operations.predict import MAX_NAMES, refuse_if_all_bad, tell_unseen
+from service.operations.predict import MAX_NAMES, refuse_if_all_bad, tell_unseen, with_faults
 from service.operations.rows import Encoded, Options, encode_records, missing_columns
 from service.operations.served import ServedModel
 
@@ -35,11 +35,12 @@ Reason = Callable[[Table], list[dict[str, Any]]]
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows as they were sent, and how they are read."""
+    """Rows as they were sent, how they are read, and what is wrong with numbers in them, by row."""
 
     rows: Sequence[Any]
     unseen: Literal["reject", "missing", "other"] = "other"
     strict: bool = False
+    bad_numbers: Mapping[int, list[Fault]] = field(default_factory=dict)
 
 
 def reason_about(model: ServedModel, sent: Rows, describe: Describe, reason: Reason, n_told: int = 0) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def reason_about(model: ServedModel, sent: Rows, describe: Describe, reason: Rea
     """
     _check_size(len(sent.rows), model.learner, n_told)
     options = Options(unseen=sent.unseen, strict=sent.strict)
-    encoded = encode_records(sent.rows, model.inputs, options)
+    encoded = with_faults(encode_records(sent.rows, model.inputs, options), sent.bad_numbers)
     refuse_if_all_bad(encoded)
     good = [row for row in range(encoded.n_rows) if row not in encoded.faults]
     table = Table(model.inputs.columns, np.asfortranarray(encoded.values[good]))

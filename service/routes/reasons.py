@@ -44,6 +44,7 @@ _QUESTION_EXAMPLE = {"rows": [{"outlook": "sunny", "humidity": None}], "costs": 
     operation_id="findCounterfactuals",
 )
 def find(
+    request: Request,
     services: ServicesHere,
     who: Predictor,
     ref: Reference,
@@ -73,7 +74,7 @@ def find(
     )
     services.metrics.add_rows(len(body.rows))
     describe = describer(minimal=services.settings.error_detail == "minimal")
-    rows = Rows(body.rows, body.unseen, body.strict)
+    rows = Rows(body.rows, body.unseen, body.strict, request.state.bad_numbers)
     found = find_counterfactuals(model, rows, wanted, scales_of(services.store, model), describe)
     return Response(encode_json(found), media_type="application/json")
 
@@ -87,6 +88,7 @@ def find(
     operation_id="askNext",
 )
 def question(
+    request: Request,
     services: ServicesHere,
     who: Predictor,
     ref: Reference,
@@ -102,7 +104,7 @@ def question(
     model = services.serving.get(who.workspace, ref)
     services.metrics.add_rows(len(body.rows))
     describe = describer(minimal=services.settings.error_detail == "minimal")
-    rows = Rows(body.rows, body.unseen, body.strict)
+    rows = Rows(body.rows, body.unseen, body.strict, request.state.bad_numbers)
     found = ask_next(model, rows, body.costs, body.utility, describe)
     return Response(encode_json(found), media_type="application/json")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, WithJsonSchema
 
@@ -40,6 +40,9 @@ Costs = Annotated[dict[str, float], Field(max_length=10_000)]
 
 class _Rows(RequestBody):
     """Rows and how they are read."""
+
+    #: A number that cannot be read in one of these spoils its row alone.
+    spared: ClassVar[tuple[str, ...]] = ("rows",)
 
     rows: list[_Row] = Field(
         description="objects by column name, in any order of names; `null` is missing", min_length=1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
@@ -23,11 +23,21 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 
 class StrictRequest(Request):
-    """A request whose JSON is read by :mod:`service.strict_json`."""
+    """A request whose JSON is read by :mod:`service.strict_json`.
+
+    A number that no double holds in one of the rows of its ``spared`` members spoils that row alone: what is wrong
+    with it is left for the route in ``state.bad_numbers``.
+    """
+
+    spared: Sequence[str] = ()
 
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
-            self._json = strict_json.decode(await self.body(), self.app.state.settings.limits.json_depth)
+            body, depth = await self.body(), self.app.state.settings.limits.json_depth
+            if self.spared:
+                self._json, self.state.bad_numbers = strict_json.decode_sparing(body, depth, self.spared)
+            else:
+                self._json = strict_json.decode(body, depth)
         return self._json
 
 
@@ -54,7 +64,9 @@ class StrictRoute(APIRoute):
             if body_type is not None:
                 _require_json(request)
             try:
-                return await original(StrictRequest(request.scope, request.receive))
+                strict = StrictRequest(request.scope, request.receive)
+                strict.spared = getattr(body_type, "spared", ())
+                return await original(strict)
             except RequestValidationError as error:
                 raise refusal(error.errors(), body_type) from None
             except HTTPException as error:  # FastAPI wraps whatever the reading of a body raises

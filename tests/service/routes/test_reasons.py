@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -249,10 +250,22 @@ def test_limits_and_absent_models(weather: Api) -> None:
         assert problem(weather.post(path, json={"rows": many, **more}), 413)["errors"][0]["allowed"] == 100
         problem(weather.post(f"/api/v1/models/nobody/{what}", json={"rows": [SUNNY], **more}), 404)
         problem(weather.post(path, content="rows", headers={"content-type": "text/plain"}), 415)
-        content = '{"rows": [{"humidity": NaN}]}'
+        content = json.dumps({"rows": [{"humidity": "HERE"}], **more}).replace('"HERE"', "NaN")
         strange = weather.post(path, content=content, headers={"content-type": "application/json"})
         assert problem(strange, 422)["errors"][0]["column"] == "humidity"
     problem(weather.get("/api/v1/models/nobody/importances"), 404)
+
+
+@pytest.mark.parametrize(("what", "more"), [("counterfactuals", {"wanted": "yes"}), ("question", {})])
+def test_a_number_that_no_double_holds_fails_its_row_alone(weather: Api, what: str, more: dict[str, Any]) -> None:
+    rows = json.dumps({"rows": [SUNNY, {"humidity": "HERE"}], **more}).replace('"HERE"', "1e999")
+    headers = {"content-type": "application/json"}
+    found = weather.post(f"/api/v1/models/weather/{what}", content=rows, headers=headers).json()
+    assert found["summary"] == {"rows": 2, "failed": 1}
+    (fault,) = found["rows"][1]["error"]["errors"]
+    assert (fault["row"], fault["column"]) == (1, "humidity")
+    plain = {"rows": [SUNNY], **more}
+    assert found["rows"][0] == weather.post(f"/api/v1/models/weather/{what}", json=plain).json()["rows"][0]
 
 
 def test_conditions_that_name_thousands_of_levels_are_limited(weather: Api) -> None:
