@@ -12,6 +12,7 @@ from learners.explanation import AnyCondition, Condition, CountCondition, SumCon
 from learners.trees.combined.tests import CombinedTest, CombinedTests
 from learners.types import FloatArray, IntArray, Scalar
 
+_LARGEST = float(np.finfo(np.float64).max)
 _NOTHING = CombinedTest(1, ())
 
 
@@ -39,16 +40,18 @@ class CombinedColumn(Column):
         return CountCondition(self.terms, self.test.need, holds=not above)
 
     def observed(self, cells: FloatArray | Sequence[float]) -> Scalar | None:
-        """What a row has: the sum, the value in an interval or not, or how many terms are known to hold.
+        """What a row has: the sum, the value that an interval is asked of, or how many terms are known to hold.
 
-        ``None`` where the test's value is missing.
+        A sum that no double holds is told as the largest one; ``None`` where the test's value is missing.
         """
         value = self.test.value(cells)
         if np.isnan(value):
             return None
         if self.test.interval is not None:
             return self.columns[0].decode(float(cells[self.test.interval[0]]))
-        return value if self.test.is_sum else self.test.counted(cells)[0]
+        if self.test.is_sum:
+            return min(max(value, -_LARGEST), _LARGEST)
+        return self.test.counted(cells)[0]
 
     def values(self, cells: FloatArray) -> FloatArray:
         """The test's values of a table's cells by column, shape (d, n); shape (n,)."""

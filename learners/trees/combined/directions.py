@@ -74,5 +74,5 @@ def least_squares(x: FloatArray, target: FloatArray, weights: FloatArray, l2: fl
     part = weights / weights.sum()
     centred = target - part @ target
     centred = centred / max(float(np.sqrt(part @ centred**2)), np.finfo(np.float64).tiny)
-    moments = (x * part[:, None]).T @ x + np.diag(np.full(x.shape[1], l2))
+    moments = (x * part[:, None]).T @ x + np.diag(np.full(x.shape[1], max(l2, _NEAR)))
     return np.linalg.solve(moments, x.T @ (part * centred))

@@ -111,7 +111,8 @@ def _shrinking(
 
 def _tested(node: NodeRows, columns: IntArray, beta: FloatArray, deviation: FloatArray) -> FoundTest | None:
     """The sum as it is written, with its best threshold."""
-    raw = beta / deviation
+    with np.errstate(over="ignore"):
+        raw = beta / deviation
     if not np.isfinite(raw).all() or not raw.any():
         return None
     raw = raw / np.abs(raw).max() * np.sign(raw[0])

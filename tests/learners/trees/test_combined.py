@@ -1,5 +1,6 @@
 """Tests of several values at once: what they find, what they gain, and that every option beside them holds."""
 
+import json
 from itertools import product
 
 import numpy as np
@@ -156,7 +157,7 @@ def test_a_gain_is_what_the_criterion_says_of_the_branches():
     rows, y = rng.integers(0, 5, (80, 3)).astype(float), rng.integers(0, 3, 80)
     for params, gain in (({}, gini_gain), ({"criterion": "gain-ratio"}, gain_ratio)):
         for combined in (M_OF_N, {"oblique_tests": True}, {"interval_tests": True}):
-            model = DecisionTreeClassifier(**params, **combined).fit(rows, y)
+            model = DecisionTreeClassifier(**params, **combined, max_depth=3).fit(rows, y)
             nodes = model.tree_
             for node in np.flatnonzero(nodes.feature >= 3):
                 parts = [nodes.value[child] for child in nodes.children(node)]
@@ -257,6 +258,21 @@ def test_numbers_too_large_to_add_are_no_test():
     assert (model.predict(rows) == np.tile([0, 1, 1, 0], 5)).all()
     answers = model.predict_proba([[1.7e308, 1.7e308]])
     assert answers.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("l2", [1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("learner", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_any_scale_and_any_penalty_will_do(learner, l2):
+    rng = np.random.default_rng(0)
+    first = rng.normal(size=60)
+    rows = np.column_stack((first, first, 1e308 * rng.random(60), 1e-300 * rng.normal(size=60), np.ones(60)))
+    target = (first + rows[:, 2] / 1e308 > 0.5).astype(int)
+    model = learner(oblique_tests=True, oblique_l2=l2).fit(rows, target)
+    np.testing.assert_array_equal(model.predict(rows), target)
+    far = np.full((1, 5), 1.7e308)
+    for sign in (1, -1):
+        text = json.dumps(model.explain(sign * far)[0].to_json(), allow_nan=False)
+        assert "text" in text
 
 
 def test_rules_tell_and_compare_them():

@@ -29,7 +29,6 @@ VARIANTS = (
     {"missing": "as-value", "discretise": "equal-frequency", "bins": 3, "nominal": "one-vs-rest"},
     {"criterion": "entropy", "nominal": "multiway", "cost_form": "eg2", "stop_significance": 0.3},
     {"max_depth": 2, "interval_tests": True, "formula_tests": "m-of-n", "oblique_tests": True},
-    {"max_depth": 2, "interval_tests": True, "formula_tests": "m-of-n", "oblique_tests": True},
 )
 
 
