@@ -19,7 +19,7 @@ from learners.rules.rule import UNBOUNDED, Rule, RuleCondition, RuleSet, plain_s
 from learners.table import Column
 from learners.trees.nodes import LEAF, LEVELS, Nodes
 from learners.trees.paths import combined_columns, condition_within
-from learners.types import FloatArray, Scalar
+from learners.types import Array, FloatArray, IntArray, Scalar
 
 
 def rules_of_nodes(
@@ -37,9 +37,20 @@ def rules_of_nodes(
     """
     classes = None if target.is_numeric else target.labels
     combined = combined_columns(nodes, columns)
-    walk = _Walk(nodes, (*columns, *combined), classes, utility)
-    rules = tuple(walk.rules(part))
+    ids = None if part is None else _above_leaves(nodes, part)
+    rules = tuple(_Walk(nodes, (*columns, *combined), classes, utility, ids).rules())
     return RuleSet(tuple(columns), target, classes, rules, utility=utility, combined=combined)
+
+
+def _above_leaves(nodes: Nodes, part: range) -> IntArray:
+    """The leaves at some places in the order of all, and every node above them; ascending."""
+    found: set[int] = set()
+    for leaf in nodes.leaves_as_read[part.start : part.stop].tolist():
+        node = leaf
+        while node >= 0 and node not in found:
+            found.add(node)
+            node = int(nodes.parent[node])
+    return np.array(sorted(found), dtype=np.int64)
 
 
 class _Asked(NamedTuple):
@@ -61,7 +72,7 @@ _NONE: set[int] = set()
 
 
 class _Walk:
-    """Depth-first walk with an explicit stack.
+    """Depth-first walk with an explicit stack, over all nodes or over those of some leaves.
 
     ``asked`` holds the tested columns in the order of their first test; ``excluded`` the level
     codes that branches for "any other level" have ruled out; ``made`` the conditions that are
@@ -69,47 +80,63 @@ class _Walk:
     """
 
     def __init__(
-        self, nodes: Nodes, columns: tuple[Column, ...], classes: tuple[Scalar, ...] | None, utility: FloatArray | None
+        self,
+        nodes: Nodes,
+        columns: tuple[Column, ...],
+        classes: tuple[Scalar, ...] | None,
+        utility: FloatArray | None,
+        ids: IntArray | None,
     ) -> None:
-        self.test: list[int] = nodes.test.tolist()
+        chosen = np.arange(nodes.n_nodes) if ids is None else ids
+
+        def by_node(array: Array) -> Any:
+            """A list by node; or a mapping, of those that are visited."""
+            return array.tolist() if ids is None else dict(zip(ids.tolist(), array.tolist(), strict=True))
+
+        def taken(array: Array) -> Any:
+            return by_node(array[chosen])
+
+        self.visited = range(nodes.n_nodes) if ids is None else frozenset(ids.tolist())
+        self.test = taken(nodes.test)
         d = len(columns) - len(nodes.combined)
-        low, high = nodes.child_bounds(np.array([column.is_numeric for column in columns[:d]], dtype=np.bool_))
-        feature = np.where(nodes.parent >= 0, nodes.feature[nodes.parent], -1)
-        for node in np.flatnonzero(nodes.feature >= d).tolist():
-            interval = nodes.combined.tests[nodes.feature[node] - d].interval
-            if interval is not None:
-                inside = int(nodes.first_child[node])
-                feature[inside], low[inside], high[inside] = interval
+        low, high = nodes.child_bounds(np.array([column.is_numeric for column in columns[:d]], dtype=np.bool_), ids)
+        above = nodes.parent[chosen]
+        feature = np.where(above >= 0, nodes.feature[above], -1)
+        for place in np.flatnonzero(feature >= d).tolist():
+            interval = nodes.combined.tests[feature[place] - d].interval
+            if interval is not None and chosen[place] == nodes.first_child[above[place]]:
+                feature[place], low[place], high[place] = interval
         #: The column that the test above a node asks of it; of those in an interval the column itself.
-        self.asked_of: list[int] = feature.tolist()
-        self.low: list[float] = low.tolist()
-        self.high: list[float] = high.tolist()
-        self.first_child: list[int] = nodes.first_child.tolist()
-        self.n_children: list[int] = nodes.n_children.tolist()
-        self.parent: list[int] = nodes.parent.tolist()
-        self.missing_branch: list[int] = nodes.missing_branch.tolist()
-        self.other_branch: list[int] = nodes.other_branch.tolist()
-        self.fraction: list[float] = nodes.fraction.tolist()
-        self.level_start: list[int] = nodes.level_start.tolist()
-        self.level_count: list[int] = nodes.level_count.tolist()
-        self.level_codes: list[int] = nodes.level_codes.tolist()
-        self.level_branch: list[int] = nodes.level_branch.tolist()
-        self.rows_of: list[int] = nodes.rows.tolist()
-        self.weight: list[float] = nodes.weight.tolist()
+        self.asked_of = by_node(feature)
+        self.low = by_node(low)
+        self.high = by_node(high)
+        self.first_child = taken(nodes.first_child)
+        self.n_children = taken(nodes.n_children)
+        self.parent = taken(nodes.parent)
+        self.missing_branch = taken(nodes.missing_branch)
+        self.other_branch = taken(nodes.other_branch)
+        self.fraction = taken(nodes.fraction)
+        self.level_start = taken(nodes.level_start)
+        self.level_count = taken(nodes.level_count)
+        self.level_codes = nodes.level_codes
+        self.level_branch = nodes.level_branch
+        self.rows_of = taken(nodes.rows)
+        self.weight = taken(nodes.weight)
         self.value = nodes.value
         if classes is not None:
-            self.shares = nodes.shares()
-            self.decided: list[int] = decide(self.shares, utility).tolist()
+            leaves = nodes.leaves() if ids is None else ids[nodes.test[ids] == LEAF]
+            shares = nodes.value[leaves] / nodes.value[leaves].sum(axis=1, keepdims=True)
+            self.shares = dict(zip(leaves.tolist(), shares, strict=True))
+            self.decided = dict(zip(leaves.tolist(), decide(shares, utility).tolist(), strict=True))
         self.columns = columns
         self.classes = classes
         self.asked: dict[int, _Asked] = {}
         self.excluded: dict[int, set[int]] = {}
         self.made: dict[int, tuple[RuleCondition, str]] = {}
 
-    def rules(self, part: range | None) -> list[Rule]:
+    def rules(self) -> list[Rule]:
         found = []
-        place = 0
-        stack: list[tuple[Any, ...]] = [(0, None)]
+        stack: list[tuple[Any, ...]] = [(0, None)] if 0 in self.visited else []
         while stack:
             node, back = stack.pop()
             if back is not None:
@@ -120,15 +147,11 @@ class _Walk:
                 feature = self.asked_of[node]
                 stack.append((feature, self._ask(parent, node, feature)))
             if self.test[node] == LEAF:
-                if part is None or place in part:
-                    found.append(self._rule(node))
-                place += 1
-                if part is not None and place >= part.stop:
-                    break
+                found.append(self._rule(node))
                 continue
             first = self.first_child[node]
             children = range(first, first + self.n_children[node])
-            stack.extend((child, None) for child in reversed(children))
+            stack.extend((child, None) for child in reversed(children) if child in self.visited)
         return found
 
     def _ask(self, node: int, child: int, feature: int) -> tuple[_Asked | None, set[int]]:
@@ -154,7 +177,7 @@ class _Walk:
     ) -> tuple[frozenset[int] | None, set[int]]:
         start = self.level_start[node]
         span = slice(start, start + self.level_count[node])
-        pairs = zip(self.level_codes[span], self.level_branch[span], strict=True)
+        pairs = zip(self.level_codes[span].tolist(), self.level_branch[span].tolist(), strict=True)
         excluded = self.excluded.setdefault(feature, set())
         if branch != self.other_branch[node]:
             taken = frozenset(code for code, its in pairs if its == branch)

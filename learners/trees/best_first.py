@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from learners.base import Progress
+from learners.trees.coding import codes_of
 from learners.trees.combined.search import CombinedSearch, FoundTest, split_by
 from learners.trees.growth import Growth
 from learners.trees.problem import BINNED, MULTIWAY
@@ -95,7 +96,7 @@ def _children(growth: Growth, candidate: _Candidate) -> int:
         return 2
     node = growth.grown.nodes[candidate.node]
     rows = problem.row[node.start : node.start + node["count"]]
-    codes = np.unique(problem.codes[candidate.column, rows] >> problem.layout.label_bits)
+    codes = np.unique(codes_of(problem.codes, rows, column.place, column.is_wide) >> problem.layout.label_bits)
     codes = codes[codes != column.n_codes]
     if column.kind == MULTIWAY:
         return len(codes) + int(len(codes) < column.n_levels)

@@ -52,11 +52,13 @@ def grow_tree(
         grow_threaded(growth, options.threads, progress)
     else:
         growth.run(progress)
-    nodes = finished(growth.grown, growth.counters)
-    if growth.combined:
-        nodes = nodes.with_combined(CombinedTests.of(table.n_columns, growth.combined))
+    grown, counters, cuts, combined = growth.grown, growth.counters, growth.prepared.cuts, growth.combined
+    del growth  # the keys, which are as large as the table, are not needed any more
+    nodes = finished(grown, counters)
+    if combined:
+        nodes = nodes.with_combined(CombinedTests.of(table.n_columns, combined))
     nodes = settle_thresholds(nodes, table, weights, options.threshold)
-    with_cuts(nodes, growth.prepared.cuts)
+    with_cuts(nodes, cuts)
     return follow_heaviest(nodes) if options.missing == "most-likely" else nodes
 
 

@@ -4,23 +4,34 @@ A code is the rank of a cell among the column's distinct known values; a missing
 after the last. It is kept beside the class, as ``code << label_bits | label``, so that counting the
 rows of a node by code and class takes one look-up a row. Codes are by table row: unlike keys they
 need no sorting, and do not move when a node is split.
+
+The codes of a row lie side by side, so that all columns of a row are looked up in one line of the cache or two.
+A code takes one place of 16 bits, or two, the lower half first, where the column has more combinations of
+code and label.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from learners._accel import lean_kernel
+from learners._accel import lean_inner_kernel, lean_kernel
 from learners.errors import DataError
-from learners.types import FloatArray, Int32Array
+from learners.types import FloatArray, Int32Array, IntArray
 
 #: A numeric column has codes if it has at most so many distinct values, and so many rows to each.
 MOST_VALUES = 256
 FEWEST_ROWS_A_VALUE = 4
 _PLACES_A_VALUE = 4
+_PLACE_BITS = 16
+_PLACE_SIZE = 1 << _PLACE_BITS
+
+#: One column's codes and labels, the halves of each in an array of their own.
+CodeParts: TypeAlias = tuple[NDArray[np.uint16], ...]
 
 
 def most_values(n_rows: int, n_levels: int) -> int:
@@ -103,3 +114,37 @@ def first_seen(
             table[place] = count
         out[i] = table[place] - 1
     return count
+
+
+def packed_codes(codes: Int32Array, combinations: int) -> CodeParts:
+    """Codes and labels, of which there are so many combinations, in places of 16 bits."""
+    low = codes.astype(np.uint16)
+    return (low,) if combinations <= _PLACE_SIZE else (low, (codes >> _PLACE_BITS).astype(np.uint16))
+
+
+def codes_by_row(columns: Sequence[CodeParts], rows: Int32Array, n_rows: int) -> NDArray[np.uint16]:
+    """All columns' codes, a row of the table after the other; those of rows that are not learned from are 0."""
+    parts = [part for column in columns for part in column]
+    places = max(len(parts), 1)  # an array without a place would be of another type for numba
+    holds_all = len(rows) == n_rows
+    codes = np.empty((n_rows, places), np.uint16) if holds_all else np.zeros((n_rows, places), np.uint16)
+    for place, part in enumerate(parts):
+        codes[slice(None) if holds_all else rows, place] = part
+    return codes
+
+
+def codes_of(codes: NDArray[np.uint16], rows: Int32Array, place: int, is_wide: bool) -> IntArray:
+    """Code and label of each of some rows in the column at a place, shape of ``rows``."""
+    combined: IntArray = codes[rows, place].astype(np.int64)
+    if is_wide:
+        combined |= codes[rows, place + 1].astype(np.int64) << _PLACE_BITS
+    return combined
+
+
+@lean_inner_kernel
+def code_at(codes: NDArray[np.uint16], row: int | np.int32, place: int, is_wide: bool) -> int:
+    """Code and label of a table's row in the column at a place."""
+    combined = np.int64(codes[row, place])
+    if is_wide:
+        combined |= np.int64(codes[row, place + 1]) << _PLACE_BITS
+    return int(combined)

@@ -6,16 +6,32 @@ import math
 
 from learners._accel import lean_inner_kernel
 from learners.trees.criteria import VARIANCE, impurity_sum
-from learners.trees.problem import CENTRED, MASS, WEIGHT, Grown, Problem, Rules
+from learners.trees.problem import CENTRED, MASS, WEIGHT, Grown, Problem, Rules, Work
 
 
 @lean_inner_kernel
 def open_node(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
     """Describe a node; returns whether a test may be looked for."""
-    pure = describe(problem, rules, grown, node)
+    return may_be_split(rules, grown, node, describe(problem, rules, grown, node))
+
+
+@lean_inner_kernel
+def may_be_split(rules: Rules, grown: Grown, node: int, pure: bool) -> bool:
+    """Whether a test may be looked for in a node that has been described."""
     if pure or grown.nodes[node].mass < rules.min_split or grown.nodes[node].mass < 2.0 * rules.min_leaf:
         return False
     return rules.max_depth < 0 or grown.nodes[node].depth < rules.max_depth
+
+
+@lean_inner_kernel
+def open_child(problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, branch: int) -> bool:
+    """The same of the child in a branch, whose rows have been counted by class if every weight is 1."""
+    if not rules.unit or rules.criterion == VARIANCE:
+        return open_node(problem, rules, grown, node)
+    for k in range(rules.n_values):
+        grown.value[node, k] = work.branch_stats[branch, k]
+    rows = float(grown.nodes[node].count)
+    return may_be_split(rules, grown, node, measure(rules, grown, node, rows, rows))
 
 
 @lean_inner_kernel
@@ -38,6 +54,13 @@ def describe(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
         value[int(problem.answer[problem.row[one]])] += own
         weight += own
         mass += 1.0 if rules.unit else problem.numbers[MASS, one]
+    return measure(rules, grown, node, weight, mass)
+
+
+@lean_inner_kernel
+def measure(rules: Rules, grown: Grown, node: int, weight: float, mass: float) -> bool:
+    """Fill weight, mass and impurity of a node whose class weights are known; returns whether it is pure."""
+    value = grown.value[node]
     grown.nodes[node].weight = weight
     grown.nodes[node].mass = mass
     grown.nodes[node].impurity = impurity_sum(value, rules.criterion) / weight

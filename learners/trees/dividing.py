@@ -7,7 +7,9 @@ import math
 import numpy as np
 
 from learners._accel import lean_inner_kernel, lean_kernel
-from learners.trees.describing import open_node
+from learners.trees.coding import code_at
+from learners.trees.criteria import VARIANCE
+from learners.trees.describing import open_child
 from learners.trees.missing import branch_shares, known_end
 from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD
 from learners.trees.partition import number_children
@@ -32,6 +34,7 @@ from learners.trees.problem import (
     Work,
 )
 from learners.trees.searching import stats_of_groups, stats_of_node
+from learners.trees.splitters.counting import count_column
 from learners.trees.splitters.groups import fill_groups
 from learners.trees.splitters.intervals import end_intervals, has_missing_code
 from learners.trees.splitters.kinds import assign_groups, is_missing, is_ordered, kind_of, other_branch
@@ -52,7 +55,12 @@ def prepare_split(
     start = grown.nodes[node].start
     count = grown.nodes[node].count
     branches, groups = mark_branches(problem, rules, work, grown, node, column)
-    missing = branch_shares(problem, rules, work, start, start + count, branches)
+    missing = 0
+    if rules.unit:
+        for b in range(branches):
+            work.branches[b].share = work.branches[b].count / count
+    else:
+        missing = branch_shares(problem, rules, work, start, start + count, branches)
     total = np.int64(0)
     for b in range(branches):
         total += work.branches[b].count
@@ -76,7 +84,7 @@ def open_children(problem: Problem, rules: Rules, work: Work, grown: Grown, node
     """Describe the children and note which of them may be split."""
     first = grown.nodes[node].first_child
     for b in range(branches):
-        alive = work.branches[b].count > 0 and open_node(problem, rules, grown, first + b)
+        alive = work.branches[b].count > 0 and open_child(problem, rules, work, grown, first + b, b)
         work.branches[b].alive = alive
         grown.nodes[first + b].alive = alive
 
@@ -93,6 +101,8 @@ def divide_in_two(problem: Problem, rules: Rules, work: Work, grown: Grown, coun
     start = grown.nodes[node].start
     count = grown.nodes[node].count
     missing = branch_shares(problem, rules, work, start, start + count, 2)
+    if rules.unit:
+        count_branches(problem, rules, work, start, start + count)
     total = work.branches[0].count + work.branches[1].count
     place = start if total <= count or start + count == counters[TOP] else counters[TOP]
     if not has_room(problem, grown, counters, 3, 0, place, total):
@@ -123,7 +133,11 @@ def mark_branches(problem: Problem, rules: Rules, work: Work, grown: Grown, node
             work.branch[(keys[i] >> layout.label_bits) & id_mask] = -1
         for i in range(start, stop):
             work.branch[(keys[i] >> layout.label_bits) & id_mask] = 0 if i <= place else 1
+        if rules.unit:
+            halve_stats(problem, rules, work, grown, node, keys, place)
         return 2, 0
+    if work.columns[column].counted < 0:
+        count_column(problem, rules, work, start, end, column)
     groups, complete = fill_groups(problem, rules, work, start, end, column)
     if complete:
         stats_of_node(rules, work, grown, node)
@@ -131,13 +145,72 @@ def mark_branches(problem: Problem, rules: Rules, work: Work, grown: Grown, node
         stats_of_groups(work, groups)
     kind = kind_of(problem, work, column, groups)
     branches = assign_groups(problem, rules, work, column, kind, groups, place, work.sums[KNOWN])
+    if rules.unit:
+        sum_branches(rules, work, groups, branches)
     work.code_branch[problem.columns[column].n_codes] = -1
     for g in range(groups):
         work.code_branch[work.groups[g].code] = work.groups[g].branch
-    codes = problem.codes[column]
+    is_wide = problem.columns[column].is_wide
+    at = problem.columns[column].place
     for one in range(start, end):
-        work.branch[one] = work.code_branch[codes[problem.row[one]] >> layout.label_bits]
+        work.branch[one] = work.code_branch[code_at(problem.codes, problem.row[one], at, is_wide) >> layout.label_bits]
     return branches, groups
+
+
+@lean_inner_kernel
+def halve_stats(
+    problem: Problem,
+    rules: Rules,
+    work: Work,
+    grown: Grown,
+    node: int,
+    keys: IntArray,
+    place: int | np.int64,
+) -> None:
+    """Count the rows of the two branches of a threshold on keys, where every weight is 1; of numbers how many."""
+    start = grown.nodes[node].start
+    work.branches[0].count = place - start + 1
+    work.branches[1].count = grown.nodes[node].count - work.branches[0].count
+    if rules.criterion == VARIANCE:
+        return
+    mask = (np.int64(1) << problem.layout.label_bits) - 1
+    for k in range(rules.n_stats):
+        work.branch_stats[0, k] = 0.0
+    if rules.n_stats == 2:
+        for i in range(start, place + 1):
+            work.branch_stats[0, 1] += float(keys[i] & 1)
+        work.branch_stats[0, 0] = work.branches[0].count - work.branch_stats[0, 1]
+    else:
+        for i in range(start, place + 1):
+            work.branch_stats[0, keys[i] & mask] += 1.0
+    for k in range(rules.n_stats):
+        work.branch_stats[1, k] = grown.value[node, k] - work.branch_stats[0, k]
+
+
+@lean_inner_kernel
+def count_branches(problem: Problem, rules: Rules, work: Work, start: int | np.int64, end: int | np.int64) -> None:
+    """The same of two branches by what ``branch`` says of each id."""
+    if rules.criterion == VARIANCE:
+        return
+    for b in range(2):
+        for k in range(rules.n_stats):
+            work.branch_stats[b, k] = 0.0
+    for one in range(start, end):
+        work.branch_stats[work.branch[one], int(problem.answer[problem.row[one]])] += 1.0
+
+
+@lean_inner_kernel
+def sum_branches(rules: Rules, work: Work, groups: int, branches: int) -> None:
+    """The same of the branches of groups."""
+    for b in range(branches):
+        work.branches[b].count = 0
+        for k in range(rules.n_stats):
+            work.branch_stats[b, k] = 0.0
+    for g in range(groups):
+        b = work.groups[g].branch
+        work.branches[b].count += np.int64(work.groups[g].mass)
+        for k in range(rules.n_stats):
+            work.branch_stats[b, k] += work.group_stats[g, k]
 
 
 @lean_inner_kernel
@@ -214,6 +287,18 @@ def threshold_at(problem: Problem, work: Work, column: int, groups: int) -> floa
 
 
 @lean_inner_kernel
+def empty_node(grown: Grown, node: int) -> None:
+    """Make a leaf of a node that has not been in use."""
+    grown.nodes[node].test = LEAF
+    grown.nodes[node].threshold = math.nan
+    grown.nodes[node].upper = math.nan
+    grown.nodes[node].feature = -1
+    grown.nodes[node].first_child = -1
+    grown.nodes[node].other_branch = -1
+    grown.nodes[node].missing_branch = -1
+
+
+@lean_inner_kernel
 def add_children(
     problem: Problem,
     rules: Rules,
@@ -232,7 +317,7 @@ def add_children(
     heaviest = 0
     for b in range(children):
         child = first + b
-        grown.nodes[child].test = LEAF
+        empty_node(grown, child)
         grown.nodes[child].parent = node
         grown.nodes[child].depth = grown.nodes[node].depth + 1
         grown.nodes[child].fraction = work.branches[b].share if b < branches else 0.0

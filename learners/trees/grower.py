@@ -29,6 +29,7 @@ from learners.trees.problem import (
     Work,
 )
 from learners.trees.searching import evaluate_columns
+from learners.trees.splitters.counting import forget_counts
 from learners.types import BoolArray, IntArray
 
 #: What the kernel is asked to do.
@@ -100,9 +101,11 @@ def step(
     if what == SEARCH:
         evaluate_columns(problem, rules, work, grown, node, active, task[FIRST], task[LAST])
     elif what == CHOOSE:
+        forget_counts(work, 0, work.columns.shape[0])
         column = choose(problem, rules, work, grown.nodes[node].impurity)
         return unless_by_chance(problem.extras, problem, rules, work, grown, node, column)
     elif what == DIVIDE:
+        forget_counts(work, 0, work.columns.shape[0])
         task[BRANCHES], task[MISSING] = prepare_split(problem, rules, work, grown, counters, node, task[COLUMN])
         return NEEDS_SPACE if task[BRANCHES] < 0 else DONE
     else:

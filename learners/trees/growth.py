@@ -33,8 +33,9 @@ from learners.types import Int32Array, IntArray
 
 #: Keys moved between two reports of progress: some tens of milliseconds.
 _BUDGET = 10_000_000
-#: Room for nodes at first, between these; it doubles when needed.
-_FEWEST_NODES, _MOST_NODES = 64, 8192
+#: Room for nodes at first, between these: one for each row, as much memory as is used of it. It grows by half
+#: when needed, which takes a copy.
+_FEWEST_NODES, _MOST_NODES = 64, 1 << 18
 
 
 class Growth:
@@ -103,15 +104,14 @@ def finished(grown: Grown, counters: IntArray) -> Nodes:
     order, rank = np.zeros(count, np.int32), np.zeros(count, np.int32)
     plain, plain_levels = grown.nodes.view(np.ndarray), grown.levels.view(np.ndarray)[:levels]
     numbering(plain["first_child"].copy(), plain["n_children"].copy(), order, rank)
-    nodes = plain[order]
-    taken = {name: nodes[name].copy() for name in _AS_THEY_ARE}
+    taken = {name: plain[name].take(order) for name in _AS_THEY_ARE}  # one by one, for there may be many nodes
     return Nodes(
-        test=nodes["test"].astype(np.int8),
-        first_child=_renamed(nodes["first_child"], rank),
-        parent=_renamed(nodes["parent"], rank),
+        test=plain["test"].take(order).astype(np.int8),
+        first_child=_renamed(plain["first_child"].take(order), rank),
+        parent=_renamed(plain["parent"].take(order), rank),
         level_codes=plain_levels["code"].copy(),
         level_branch=plain_levels["branch"].copy(),
-        rows=nodes["count"].copy(),
+        rows=plain["count"].take(order),
         value=grown.value[order],
         **taken,
     )

@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from learners.trees.coding import code_column, most_values
+from learners.trees.coding import CodeParts, code_column, codes_by_row, most_values, packed_codes
 from learners.trees.presort import KeyLayout, SortRoom, sort_column
 from learners.trees.problem import COLUMN_INFO, ORDERED, ORDERED_WITH_MISSING, Records, records
 from learners.types import FloatArray, Int32Array, IntArray
@@ -39,7 +40,7 @@ class LaidColumns:
     """The columns' part of a :class:`~learners.trees.problem.Problem`; see there."""
 
     keys: IntArray
-    codes: Int32Array
+    codes: NDArray[np.uint16]
     values: FloatArray
     columns: Records
 
@@ -66,7 +67,7 @@ def lay_columns(
     """
     n_levels = np.array([plan.n_levels for plan in plans], np.int32)
     kinds = np.array([plan.kind for plan in plans], np.int32)
-    codes = np.empty(cells.shape, np.int32)
+    codes: list[CodeParts] = [()] * len(plans)
     keys = np.empty((len(plans), capacity), np.int64)
 
     def lay_some(first: int) -> list[FloatArray | None]:
@@ -81,7 +82,7 @@ def lay_columns(
             if found is None:
                 sort_column(own, room.sorting, labels, layout, keys[column], plan.is_level)
             else:
-                codes[column, slice(None) if room.holds_all else rows] = room.codes
+                codes[column] = packed_codes(room.codes, (len(found) + 1) << layout.label_bits)
             if found is not None and with_missing:  # the code after the last is that of missing cells
                 found = np.append(found, np.nan)
                 n_levels[column] += plan.n_levels > 0
@@ -100,8 +101,12 @@ def lay_columns(
     plain["is_coded"] = [own is not None for own in values]
     plain["n_codes"] = n_codes
     plain["first_value"] = np.cumsum(n_codes) - n_codes
+    n_places = np.array([len(parts) for parts in codes], np.int32)
+    plain["place"] = np.cumsum(n_places) - n_places
+    plain["is_wide"] = n_places > 1
     known = [own for own in values if own is not None]
-    return LaidColumns(keys, codes, np.concatenate(known) if known else np.empty(0), columns)
+    flat = np.concatenate(known) if known else np.empty(0)
+    return LaidColumns(keys, codes_by_row(codes, rows, cells.shape[1]), flat, columns)
 
 
 def misses_some(cells: FloatArray, is_level: bool) -> bool:

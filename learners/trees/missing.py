@@ -47,6 +47,8 @@ def known_stats(problem: Problem, rules: Rules, keys: IntArray, lo: int, hi: int
     layout = problem.layout
     mask = (np.int64(1) << layout.label_bits) - 1
     id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
+    if rules.n_stats == 2:
+        return known_stats_of_two(problem, rules, keys, lo, hi, stats)
     regression = rules.criterion == VARIANCE
     mass = 0.0
     for k in range(stats.shape[0]):
@@ -63,6 +65,27 @@ def known_stats(problem: Problem, rules: Rules, keys: IntArray, lo: int, hi: int
             stats[2] += weight * value * value
         else:
             stats[key & mask] += weight
+    return mass
+
+
+@lean_inner_kernel
+def known_stats_of_two(problem: Problem, rules: Rules, keys: IntArray, lo: int, hi: int, stats: FloatArray) -> float:
+    """The same for two classes: sums that stay in registers."""
+    layout = problem.layout
+    id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
+    by_mass = not (rules.unit or rules.mass_is_weight)
+    negatives = 0.0
+    positives = 0.0
+    mass = 0.0
+    for i in range(lo, hi):
+        one = (keys[i] >> layout.label_bits) & id_mask
+        is_positive = float(keys[i] & 1)
+        weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
+        negatives += weight * (1.0 - is_positive)
+        positives += weight * is_positive
+        mass += problem.numbers[MASS, one] if by_mass else weight
+    stats[0] = negatives
+    stats[1] = positives
     return mass
 
 

@@ -36,6 +36,7 @@ own: with d columns in the table, ``feature`` d + k is the value of the k-th of 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -116,12 +117,37 @@ class Nodes:
         """Ids of the leaves, ascending."""
         return np.flatnonzero(self.test == LEAF)
 
+    def leaves_beneath(self) -> IntArray:
+        """Number of leaves beneath each node, 1 for a leaf; int64 (N,)."""
+        counts: IntArray = np.equal(self.n_children, 0).astype(np.int64)
+        for level in reversed(self._by_depth()[1:]):
+            np.add.at(counts, self.parent[level], counts[level])
+        return counts
+
+    @cached_property
+    def leaves_as_read(self) -> Int32Array:
+        """Ids of the leaves in the order in which the tree is read, depth first."""
+        counts = self.leaves_beneath()
+        before = np.cumsum(counts) - counts
+        place = np.zeros(self.n_nodes, np.int64)
+        for level in self._by_depth()[1:]:
+            above = self.parent[level]
+            place[level] = place[above] + before[level] - before[self.first_child[above]]
+        leaves = self.leaves()
+        order = np.empty(len(leaves), np.int32)
+        order[place[leaves]] = leaves
+        return order
+
+    def _by_depth(self) -> list[IntArray]:
+        """The nodes of each depth; no recursion, and no compiler in a process that answers."""
+        return np.split(np.argsort(self.depth, kind="stable"), np.cumsum(np.bincount(self.depth))[:-1])
+
     def levels_of(self, node: int) -> tuple[Int32Array, Int32Array]:
         """The node's own codes and the branch of each."""
         span = slice(int(self.level_start[node]), int(self.level_start[node] + self.level_count[node]))
         return self.level_codes[span], self.level_branch[span]
 
-    def child_bounds(self, numeric: BoolArray) -> tuple[FloatArray, FloatArray]:
+    def child_bounds(self, numeric: BoolArray, ids: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
         """What the test above each node asks of its numeric or ordinal column: ``low < cell <= high``.
 
         Open where it asks for a level or is none; of a branch for missing values alone, which no value
@@ -129,23 +155,28 @@ class Nodes:
 
         Args:
             numeric: bool (d,), which columns of the table are.
+            ids: of the nodes that are asked for, ascending; None for all.
 
         Returns:
-            float64 (N,) each.
+            float64 each, of the shape of ``ids``.
         """
         numeric = np.append(numeric, np.ones(len(self.combined), np.bool_))
-        low, high = np.full(self.n_nodes, -np.inf), np.full(self.n_nodes, np.inf)
-        node = np.arange(1, self.n_nodes)
-        above = self.parent[1:]
+        chosen = np.arange(self.n_nodes) if ids is None else ids
+        low, high = np.full(len(chosen), -np.inf), np.full(len(chosen), np.inf)
+        below = chosen > 0
+        node = chosen[below]
+        above = self.parent[node]
         test, branch = self.test[above], node - self.first_child[above]
         threshold = self.threshold[above]
-        low[1:][(test == THRESHOLD) & (branch == 1)] = threshold[(test == THRESHOLD) & (branch == 1)]
-        high[1:][(test == THRESHOLD) & (branch == 0)] = threshold[(test == THRESHOLD) & (branch == 0)]
+        lows, highs = low[below], high[below]
+        lows[(test == THRESHOLD) & (branch == 1)] = threshold[(test == THRESHOLD) & (branch == 1)]
+        highs[(test == THRESHOLD) & (branch == 0)] = threshold[(test == THRESHOLD) & (branch == 0)]
         inside = test == INTERVALS
-        low[1:][inside & (branch > 0)] = self.upper[node - 1][inside & (branch > 0)]
-        high[1:][inside] = self.upper[1:][inside]
+        lows[inside & (branch > 0)] = self.upper[node - 1][inside & (branch > 0)]
+        highs[inside] = self.upper[node][inside]
         absent = (test == LEVELS) & numeric[self.feature[above]] & (branch != self.other_branch[above])
-        low[1:][absent], high[1:][absent] = np.inf, -np.inf
+        lows[absent], highs[absent] = np.inf, -np.inf
+        low[below], high[below] = lows, highs
         return low, high
 
     def with_combined(self, tests: CombinedTests) -> Nodes:

@@ -24,6 +24,9 @@ def number_children(
     In each branch with a positive share, the rows with a missing value come first, in the order of
     ``absent``. Their old ids get ``new_id`` -1 - (position in ``absent``).
     """
+    if rules.unit and branches == 2:
+        halve_rows(problem, work, start, end)
+        return
     position = place
     for b in range(branches):
         work.branches[b].first = position
@@ -40,6 +43,31 @@ def number_children(
     if not rules.unit:
         move_numbers(problem.numbers[WEIGHT], work, start, end, place, branches)
         move_numbers(problem.numbers[MASS], work, start, end, place, branches)
+
+
+@lean_inner_kernel
+def halve_rows(problem: Problem, work: Work, start: int, end: int) -> None:
+    """The common case, two branches, nothing missing and no weights, in one pass without a branch in the code.
+
+    Every row is written to both sides and only one side's end moves on; the left side never overtakes the reader.
+    """
+    row = problem.row
+    spare = work.keys
+    middle = start + work.branches[0].count
+    work.branches[0].first = start
+    work.branches[1].first = middle
+    left = np.int64(start)
+    right = np.int64(0)
+    for one in range(start, end):
+        goes_right = np.int64(work.branch[one])
+        own = row[one]
+        work.new_id[one] = left + goes_right * (middle + right - left)
+        row[left] = own
+        spare[right] = own
+        right += goes_right
+        left += 1 - goes_right
+    for i in range(right):
+        row[left + i] = spare[i]
 
 
 @lean_inner_kernel
@@ -84,6 +112,9 @@ def move_column(
     place = work.branches[0].first
     if branches == 2 and missing == 0 and place == start:
         halve_column(problem, work, spare, keys, start, end)
+        return
+    if branches == 2 and work.branches[0].share > 0.0 and work.branches[1].share > 0.0:
+        share_column(problem, work, spare, keys, start, end)
         return
     shift = problem.layout.label_bits
     id_mask = (np.int64(1) << (problem.layout.rank_shift - shift)) - 1
@@ -140,3 +171,26 @@ def halve_column(problem: Problem, work: Work, spare: IntArray, keys: IntArray, 
     if work.branches[1].alive:
         for i in range(right):
             keys[left + i] = spare[i]
+
+
+@lean_inner_kernel
+def share_column(problem: Problem, work: Work, spare: IntArray, keys: IntArray, start: int, end: int) -> None:
+    """The same where rows miss the value: these go to both sides. The children may lie elsewhere."""
+    shift = problem.layout.label_bits
+    id_mask = (np.int64(1) << (problem.layout.rank_shift - shift)) - 1
+    first = work.branches[0].first
+    middle = work.branches[1].first
+    left = np.int64(first)
+    right = np.int64(0)
+    for i in range(start, end):
+        key = keys[i]
+        old = (key >> shift) & id_mask
+        new = np.int64(work.new_id[old])
+        missing = new < 0
+        keys[left] = key + (((first - 1 - new if missing else new) - old) << shift)
+        spare[right] = key + (((middle - 1 - new if missing else new) - old) << shift)
+        left += np.int64(new < middle)
+        right += np.int64(missing or new >= middle)
+    if work.branches[1].alive:
+        for i in range(right):
+            keys[middle + i] = spare[i]

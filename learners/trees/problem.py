@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from learners.trees.presort import KeyLayout
 from learners.types import BoolArray, FloatArray, Int32Array, IntArray
@@ -60,12 +61,17 @@ COLUMN_INFO = np.dtype(
         ("n_codes", "<i4"),
         ("first_value", "<i4"),
         ("kind", "<i4"),
+        ("place", "<i4"),
         ("is_coded", "?"),
+        ("is_wide", "?"),
         ("many_valued", "?"),
     ],
     align=True,
 )
-COLUMN_BEST = np.dtype([("place", "<i8"), ("gain", "<f8"), ("score", "<f8")], align=True)
+COLUMN_BEST = np.dtype([("place", "<i8"), ("gain", "<f8"), ("score", "<f8"), ("counted", "<i4")], align=True)
+#: A column whose rows are being counted: its place in a row of codes, and where its counts begin.
+#: Unsigned, for an index that may be negative costs as much as the count itself.
+COUNTED = np.dtype([("place", "<u4"), ("begin", "<u4")], align=True)
 GROUP = np.dtype(
     [
         ("mass", "<f8"),
@@ -131,13 +137,14 @@ class Problem(NamedTuple):
 
     Attributes:
         keys: int64 (d, capacity), see :mod:`~learners.trees.presort`; rows of columns with codes are never touched.
-        codes: int32 (d, n) by table row, see :mod:`~learners.trees.coding`; rows of columns with keys likewise.
+        codes: uint16 (n, places) by table row, see :mod:`~learners.trees.coding`.
         values: float64, the cell that each code stands for, column after column.
         layout: where the parts of a key lie.
         cells: float64 (d, n), the table's own values.
         columns: ``COLUMN_INFO`` (d,): the number of levels or bins (0 where thresholds split), whether the column
-            has codes, how many and where their ``values`` begin, its kind of test on them, and whether it is left
-            out of C4.5's average gain. Where missing counts as a value it is the last code, and its value NaN.
+            has codes, how many and where their ``values`` begin, its place among the codes of a row and whether it
+            takes two, its kind of test on them, and whether it is left out of C4.5's average gain. Where missing
+            counts as a value it is the last code, and its value NaN.
         answer: float64 (n,), class codes or numbers, by table row.
         row: int32 (capacity,), the table row of an id.
         numbers: float64 (3, capacity) by id: weight; mass, which is what stop rules count; and the
@@ -147,7 +154,7 @@ class Problem(NamedTuple):
     """
 
     keys: IntArray
-    codes: Int32Array
+    codes: NDArray[np.uint16]
     values: FloatArray
     layout: KeyLayout
     cells: FloatArray
@@ -168,10 +175,14 @@ class Work(NamedTuple):
         absent: int32, the ids whose tested value is missing.
         sums: float64 (4, S) by class: left, right, known and direction.
         groups, group_stats: ``GROUP`` (G + 1,) and float64 (G + 1, S), the codes of a column in a node.
-        counts, weights: int64 and float64 (2, combinations of code and class), number and weight of rows.
+        counts: int32 (combinations,), number of rows by code and class, of several columns one after the other.
+        weights: float64 (2, combinations), likewise; see :mod:`~learners.trees.splitters.counting`.
+        listed: ``COUNTED`` (d,), the columns that are counted together.
         code_branch: int32 (G + 1,), the branch of each code.
+        branch_stats: float64 (branches, S), sums of the rows of each branch where every weight is 1.
         packed: int64 (2, small), codes to be sorted.
-        columns: ``COLUMN_BEST`` (d,), the best test of each column; place -1 where there is none.
+        columns: ``COLUMN_BEST`` (d,), the best test of each column, place -1 where there is none; and where its
+            counts begin, -1 while it has none.
         branches: ``BRANCH``: id of its first row, number of rows, share of the known weight, and whether
             it may be split further; the keys of others are not moved.
         cursor: int64 by branch.
@@ -185,9 +196,11 @@ class Work(NamedTuple):
     sums: FloatArray
     groups: Records
     group_stats: FloatArray
-    counts: IntArray
+    counts: Int32Array
     weights: FloatArray
+    listed: Records
     code_branch: Int32Array
+    branch_stats: FloatArray
     packed: IntArray
     columns: Records
     branches: Records
@@ -227,6 +240,8 @@ def records(count: int, dtype: np.dtype[Any]) -> Records:
 
 #: Codes are counted while there are at most so many combinations of code and class a row; else they are sorted.
 COMBINATIONS_A_ROW = 8
+#: Columns are counted together while all have at most so many combinations; one column may have more.
+COMBINATIONS_AT_ONCE = 4096
 
 
 def new_work(problem: Problem, rules: Rules) -> Work:
@@ -234,7 +249,10 @@ def new_work(problem: Problem, rules: Rules) -> Work:
     capacity = problem.row.shape[0]
     codes = int(problem.columns.n_codes.max(initial=0))
     levels = int(problem.columns.n_codes[problem.columns.n_levels > 0].max(initial=1))
-    combinations = (codes + 1) << problem.layout.label_bits
+    label_bits = problem.layout.label_bits
+    combinations = (codes + 1) << label_bits
+    coded = problem.columns.n_codes[problem.columns.is_coded].astype(np.int64)
+    together = max(combinations, min(int(((coded + 1) << label_bits).sum()), COMBINATIONS_AT_ONCE))
     branches = 2 * levels + 2  # intervals without rows may lie between those with rows
     weighted = 1 if rules.unit else capacity
     return Work(
@@ -246,9 +264,11 @@ def new_work(problem: Problem, rules: Rules) -> Work:
         sums=np.zeros((4, rules.n_stats)),
         groups=records(codes + 1, GROUP),
         group_stats=np.zeros((max(codes + 1, branches), rules.n_stats)),
-        counts=np.zeros((2, combinations if rules.unit else 1), np.int64),
-        weights=np.zeros((2, 1 if rules.unit else combinations)),
+        counts=np.zeros(together if rules.unit else 1, np.int32),
+        weights=np.zeros((2, 1 if rules.unit else together)),
+        listed=records(len(problem.columns), COUNTED),
         code_branch=np.zeros(codes + 1, np.int32),
+        branch_stats=np.zeros((branches, rules.n_stats)),
         packed=np.zeros((2, min(capacity, combinations // COMBINATIONS_A_ROW + 1)), np.int64),
         columns=records(len(problem.columns), COLUMN_BEST),
         branches=records(branches, BRANCH),
@@ -267,10 +287,16 @@ def _empty_node() -> Records:
 _EMPTY_NODE = _empty_node()
 
 
+def _with_root(nodes: Records) -> Records:
+    """The same with an empty root; other nodes are emptied when they are made, so that room costs no memory."""
+    nodes.view(np.ndarray)[:1] = _EMPTY_NODE
+    return nodes
+
+
 def new_grown(nodes: int, levels: int, stack: int, columns: int, n_values: int) -> Grown:
     """An empty tree with room for so many nodes, level entries and waiting nodes."""
     return Grown(
-        nodes=np.repeat(_EMPTY_NODE, nodes).view(np.recarray),
+        nodes=_with_root(records(nodes, NODE)),
         value=np.zeros((nodes, n_values)),
         levels=records(levels, LEVEL),
         stack=np.zeros(stack, np.int32),
@@ -279,9 +305,12 @@ def new_grown(nodes: int, levels: int, stack: int, columns: int, n_values: int) 
 
 
 def enlarged(grown: Grown, nodes: int, levels: int, stack: int) -> Grown:
-    """A copy of the tree with at least so much room; what must grow grows at least twofold."""
+    """A copy of the tree with at least so much room; what must grow grows at least by half."""
     have = (len(grown.nodes), len(grown.levels), len(grown.stack))
-    room = [old if old >= need else max(2 * old, need) for old, need in zip(have, (nodes, levels, stack), strict=True)]
+    room = [
+        old if old >= need else max(old + old // 2, need)
+        for old, need in zip(have, (nodes, levels, stack), strict=True)
+    ]
     larger = new_grown(room[0], room[1], room[2], grown.active.shape[1], grown.value.shape[1])
     for old, new in zip(grown, larger, strict=True):
         new[: len(old)] = old

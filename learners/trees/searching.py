@@ -11,6 +11,7 @@ from learners.trees.criteria import VARIANCE, total_weight, weighted_log
 from learners.trees.missing import known_end, known_stats
 from learners.trees.pricing import priced, prices_tests
 from learners.trees.problem import KNOWN, TIE, WEIGHT, Grown, Problem, Rules, Work
+from learners.trees.splitters.counting import count_columns, forget_counts
 from learners.trees.splitters.deviation import scan_deviations
 from learners.trees.splitters.groups import fill_groups
 from learners.trees.splitters.kinds import assign_groups, best_test, is_multiway, is_ordered, kind_of
@@ -33,11 +34,17 @@ def evaluate_columns(
     that gains all there is ends the search: no later column can be better, and an equal one would not win.
     """
     enough = math.inf if rules.by_ratio or prices_tests(problem.extras) else grown.nodes[node].impurity * (1.0 - TIE)
+    start = grown.nodes[node].start
+    end = start + grown.nodes[node].count
+    counted = first
     for column in range(first, last):
         work.columns[column].place = _NONE
         if not active[column] or enough < 0.0:
             continue
         if problem.columns[column].is_coded:
+            if column >= counted:
+                forget_counts(work, first, column)
+                counted = count_columns(problem, rules, work, active, start, end, column, last)
             place, gain, ratio = evaluate_codes(problem, rules, work, grown, node, column)
         else:
             place, gain, ratio = evaluate_keys(problem, rules, work, grown, node, column)

@@ -198,7 +198,7 @@ class ServedModel:
                 return None
             members = known.of_leaf[leaf] or self._learn_leaf(known, leaf, cells)
             if explain:
-                members = b"".join((members, b',"explanation":', self._reason(leaf, cells)))
+                members = b'%b,"explanation":%b' % (members, self._reasons.get(leaf, cells, self._explained))
             found.append(members)
         return found
 
@@ -213,7 +213,7 @@ class ServedModel:
             value = linear.function(leaf).value(cells)
             members = b'"value":' + encode_json(value)
             if explain:
-                reason = linear.reason(leaf, cells, lambda: next(self.explanations(to_matrix([cells]))))  # noqa: B023
+                reason = linear.reason(leaf, cells, self._explained)
                 members = b"".join((members, b',"explanation":', reason))
             found.append(members)
         return found
@@ -223,8 +223,8 @@ class ServedModel:
         known.add_leaf(leaf, fragment)
         return fragment
 
-    def _reason(self, leaf: int, cells: Sequence[float]) -> bytes:
-        return self._reasons.get(leaf, cells, lambda: next(self.explanations(to_matrix([cells]))))
+    def _explained(self, cells: Sequence[float]) -> Explanation:
+        return next(self.explanations(to_matrix([cells])))
 
     def explains_quickly(self, n_rows: int) -> bool:
         """Whether the reasons of so many rows, whatever is missing in them, may be written on the event loop."""

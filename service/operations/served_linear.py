@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from learners.explanation import Explanation
 from learners.linear_function import LinearFunction
 from learners.trees.model_tree.fitted import FittedModelTree
 from service.operations.json_text import encode_json
-from service.operations.served_tree import Descent, Reasons
+from service.operations.served_tree import Descent, ExplainRow, Reasons, observed_text
 
 
 class LinearDescent:
@@ -32,7 +31,7 @@ class LinearDescent:
             function = self._functions[leaf] = self._learner.function(leaf)
         return function
 
-    def reason(self, leaf: int, cells: Sequence[float], explain: Callable[[], Explanation]) -> bytes:
+    def reason(self, leaf: int, cells: Sequence[float], explain: ExplainRow) -> bytes:
         """See :meth:`service.operations.served_tree.Reasons.get`."""
         return self._reasons.get(leaf, cells, explain)
 
@@ -59,7 +58,7 @@ class _LinearReasons(Reasons):
         for term in function.terms:
             if term.ones is None:
                 cell = cells[term.feature]
-                filled.append(self._observed(term.feature, cells))
+                filled.append(observed_text(cell))
                 filled.append(encode_json(float(cell)))
                 filled.append(encode_json(term.contribution(cell)))
         return filled

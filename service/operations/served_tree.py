@@ -10,7 +10,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from math import isnan
-from typing import Any
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 from learners._accel import interpreted, uncompiled
 from learners.explanation import Explanation
@@ -22,10 +23,15 @@ from learners.trees.paths import path_to
 from learners.trees.traverse import PackedTree
 from service.operations.json_text import encode_json
 
+#: The reason of a row's answer.
+ExplainRow: TypeAlias = Callable[[Sequence[float]], Explanation]
+
 #: Trees beyond this are not copied into lists; their rows go the general way.
 MAX_NODES = 200_000
 #: Leaves whose reasons are kept; past it the memory starts anew.
 _MAX_REASONS = 5_000
+#: Numbers whose texts are kept.
+_MAX_TEXTS = 10_000
 _MARK = "\x00observed\x00"
 _MARK_BYTES = encode_json(_MARK)
 
@@ -104,7 +110,7 @@ class Descent:
 
 
 class Reasons:
-    """The reasons of leaves as text with gaps for the observed values.
+    """The reasons of leaves as text with gaps for the observed numbers.
 
     How a test on levels is worded may depend on the row's level, so the reasons of a leaf are told
     apart by the row's levels in the columns that its path tests so.
@@ -117,59 +123,87 @@ class Reasons:
     def __init__(self, nodes: Nodes, columns: Sequence[Column]) -> None:
         self._nodes = nodes
         self._columns = columns
-        self._labels = [[encode_json(label) for label in column.labels] for column in columns]
-        self._levels_on_path: dict[int, list[int]] = {}
-        self._known: dict[tuple[float, ...], tuple[list[bytes], list[int]]] = {}
+        self._n_plain = sum(not isinstance(column, CombinedColumn) for column in columns)
+        self._levels_on_path: dict[int, Callable[[Sequence[float]], Any]] = {}
+        self._texts: dict[float, bytes] = {}
+        self._known: dict[tuple[int, Any], tuple[bytes, list[int]]] = {}
 
-    def get(self, leaf: int, cells: Sequence[float], explain: Callable[[], Explanation]) -> bytes:
+    def get(self, leaf: int, cells: Sequence[float], explain: ExplainRow) -> bytes:
         """The reason of a row that ended in a leaf.
 
         Args:
             leaf: where the row ended.
             cells: the row, none missing or unseen.
-            explain: asks the learner for the reason, if none like it is known.
+            explain: asks the learner for the reason of a row, if none like it is known.
         """
-        places = self._levels_on_path.get(leaf)
-        if places is None:
-            places = self._levels_on_path[leaf] = self._tested_levels(leaf)
-        key = (leaf, *(cells[place] for place in places))
-        texts, gaps = self._known.get(key) or self._learn(key, explain())
-        pieces = [b""] * (2 * len(texts) - 1)
-        pieces[::2] = texts
-        pieces[1::2] = self._fill(leaf, gaps, cells)
-        return b"".join(pieces)
+        levels = self._levels_on_path.get(leaf)
+        if levels is None:
+            levels = self._levels_on_path[leaf] = _cells_at(self._tested_levels(leaf))
+        key = (leaf, levels(cells))
+        text, gaps = self._known.get(key) or self._learn(key, explain(cells))
+        return text % tuple(self._fill(leaf, gaps, cells))
 
     def _fill(self, leaf: int, gaps: list[int], cells: Sequence[float]) -> list[bytes]:
         """What stands in the gaps of a leaf's reason."""
-        return [self._observed(place, cells) for place in gaps]
+        known, n_plain = self._texts, self._n_plain
+        return [
+            (known.get(cells[place]) or self._write(cells[place])) if place < n_plain else self._value(place, cells)
+            for place in gaps
+        ]
 
-    def _observed(self, place: int, cells: Sequence[float]) -> bytes:
-        """A known value as JSON: what :meth:`learners.table.Column.decode` gives, without asking its kind."""
-        column, labels = self._columns[place], self._labels[place]
-        if isinstance(column, CombinedColumn):
-            return encode_json(column.observed(cells))
-        cell = cells[place]
-        if labels:
-            return labels[int(cell)]
-        return encode_json(int(cell) if cell % 1 == 0 and -EXACT_INTEGER < cell < EXACT_INTEGER else cell)
+    def _value(self, place: int, cells: Sequence[float]) -> bytes:
+        """What a test of several columns compares, as JSON."""
+        column = self._columns[place]
+        if not isinstance(column, CombinedColumn):
+            raise TypeError(f"{column.name} is one column")
+        return encode_json(column.observed(cells))
+
+    def _write(self, cell: float) -> bytes:
+        """A number as text, kept for the next row that has it."""
+        if len(self._texts) >= _MAX_TEXTS:
+            self._texts = {}
+        text = self._texts[cell] = observed_text(cell)
+        return text
 
     def _tested_levels(self, leaf: int) -> list[int]:
         tested = {int(self._nodes.feature[node]) for node, _ in path_to(self._nodes, leaf)}
         return sorted(place for place in tested if not self._columns[place].is_numeric)
 
-    def _learn(self, key: tuple[float, ...], explanation: Explanation) -> tuple[list[bytes], list[int]]:
+    def _learn(self, key: tuple[int, Any], explanation: Explanation) -> tuple[bytes, list[int]]:
         if len(self._known) >= _MAX_REASONS:
             self._known, self._levels_on_path = {}, {}
         record: dict[str, Any] = explanation.to_json()
         (branch,) = record["branches"]
         if branch["leaf"] != key[0]:
             raise AssertionError(f"the reason names leaf {branch['leaf']}, the answer came from {key[0]}")
-        gaps = [int(self._nodes.feature[step["node"]]) for step in branch["steps"]]
+        gaps = [int(self._nodes.feature[step["node"]]) for step in self._with_gap(branch)]
         self._mark(branch, _MARK)
-        known = self._known[key] = (encode_json(record).split(_MARK_BYTES), gaps)
+        text = encode_json(record).replace(b"%", b"%%").replace(_MARK_BYTES, b"%b")
+        known = self._known[key] = (text, gaps)
         return known
+
+    def _with_gap(self, branch: dict[str, Any]) -> list[dict[str, Any]]:
+        """The steps that test a number, or several columns; a level is told by the key."""
+        features = [int(self._nodes.feature[step["node"]]) for step in branch["steps"]]
+        return [
+            step
+            for step, place in zip(branch["steps"], features, strict=True)
+            if place >= self._n_plain or self._columns[place].is_numeric
+        ]
 
     def _mark(self, branch: dict[str, Any], mark: str) -> None:
         """Put the mark where a gap shall be."""
-        for step in branch["steps"]:
+        for step in self._with_gap(branch):
             step["observed"] = mark
+
+
+def _cells_at(places: list[int]) -> Callable[[Sequence[float]], Any]:
+    """What tells the cells at some places of a row from others."""
+    return itemgetter(*places) if places else len  # the same of every row
+
+
+def observed_text(cell: float) -> bytes:
+    """A known number as JSON: what :meth:`learners.table.Column.decode` gives."""
+    if cell % 1 == 0 and -EXACT_INTEGER < cell < EXACT_INTEGER:
+        return b"%d" % int(cell)
+    return encode_json(cell)

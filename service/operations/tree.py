@@ -12,7 +12,6 @@ from learners.trees.estimator import FittedTree
 from learners.trees.model_tree.fitted import FittedModelTree
 from learners.trees.nodes import LEAF, THRESHOLD, Nodes
 from learners.trees.paths import condition_of
-from learners.types import FloatArray
 from service.errors import Conflict, Fault, Invalid
 from service.operations.served import ServedModel
 
@@ -35,19 +34,17 @@ def tree_json(model: ServedModel, top: int = 0, levels: int | None = None) -> di
     learner = tree_of(model)
     chosen = _chosen(learner.tree_, top, levels)
     nodes, columns, target = learner.tree_, learner.tested_columns_, learner.target_
-    parent, depth = nodes.parent.tolist(), nodes.depth.tolist()
-    weight, rows = nodes.weight.tolist(), nodes.rows.tolist()
-    impurity = nodes.impurity.tolist()
-    shares = None if target.is_numeric else nodes.shares()
+    parent, depth, rows = (array[chosen].tolist() for array in (nodes.parent, nodes.depth, nodes.rows))
+    weight, impurity = nodes.weight[chosen].tolist(), nodes.impurity[chosen].tolist()
     records = []
-    for node in chosen:
-        record: dict[str, Any] = {"id": node, "parent": parent[node] if node else None, "depth": depth[node]}
+    for place, node in enumerate(chosen):
+        above = parent[place]
+        record: dict[str, Any] = {"id": node, "parent": above if node else None, "depth": depth[place]}
         if node:
-            branch = node - int(nodes.first_child[parent[node]])
-            column = columns[nodes.feature[parent[node]]]
-            record["condition"] = condition_of(nodes, column, parent[node], branch).to_json()
-        record |= {"rows": rows[node], "weight": weight[node], "impurity": impurity[node]}
-        record |= _answer(learner, node, shares) | _test(nodes, node, columns)
+            column = columns[nodes.feature[above]]
+            record["condition"] = condition_of(nodes, column, above, node - int(nodes.first_child[above])).to_json()
+        record |= {"rows": rows[place], "weight": weight[place], "impurity": impurity[place]}
+        record |= _answer(learner, node) | _test(nodes, node, columns)
         records.append(record)
     return model.identity.to_json() | {
         "columns": [column.to_json() for column in learner.columns_],
@@ -94,14 +91,14 @@ def tree_of(model: ServedModel) -> FittedTree:
     return model.learner
 
 
-def _answer(learner: FittedTree, node: int, shares: FloatArray | None) -> dict[str, Any]:
-    if shares is None:
+def _answer(learner: FittedTree, node: int) -> dict[str, Any]:
+    if learner.target_.is_numeric:
         value, variance = learner.tree_.value[node, :2].tolist()
         answer = {"value": value, "variance": variance}
         if isinstance(learner, FittedModelTree) and learner.tree_.test[node] == LEAF:
             answer["linear"] = learner.function(node).to_json()
         return answer
-    labels, own = learner.target_.labels, shares[node : node + 1]
+    labels, own = learner.target_.labels, learner.tree_.shares_of(node)[None]
     return {
         "label": labels[int(decide(own, learner.utility_)[0])],
         "distribution": [

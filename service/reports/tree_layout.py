@@ -13,10 +13,7 @@ import heapq
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from learners.trees.nodes import Nodes
-from learners.types import IntArray
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ class Extent:
 def place(nodes: Nodes, extent: Extent, *, narrow: bool = False) -> list[Placed]:
     """The nodes to be drawn, in the order in which a tree is read (a node before its children)."""
     opened = _opened(nodes, extent)
-    beneath = leaves_beneath(nodes)
+    beneath = nodes.leaves_beneath()
     order = _reading_order(nodes, opened, extent.root)
     lines = {node: line for line, node in enumerate(order)} if narrow else _leaf_lines(nodes, order, opened)
     return [
@@ -103,17 +100,6 @@ def _opened(nodes: Nodes, extent: Extent) -> set[int]:
         for child in nodes.children(node):
             heapq.heappush(waiting, (child not in extent.kept, -float(nodes.weight[child]), child))
     return opened
-
-
-def leaves_beneath(nodes: Nodes) -> IntArray:
-    """Number of leaves beneath each node, 1 for a leaf; shape (number of nodes,)."""
-    counts: IntArray = np.equal(nodes.n_children, 0).astype(np.int64)
-    by_depth = np.argsort(nodes.depth, kind="stable")
-    ends = np.cumsum(np.bincount(nodes.depth)).tolist()
-    for depth in range(len(ends) - 1, 0, -1):
-        level = by_depth[ends[depth - 1] : ends[depth]]
-        np.add.at(counts, nodes.parent[level], counts[level])
-    return counts
 
 
 def _reading_order(nodes: Nodes, opened: set[int], root: int) -> Sequence[int]:

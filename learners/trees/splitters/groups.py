@@ -1,9 +1,8 @@
 """The rows of a node grouped by the code of one column, in ascending order of the codes.
 
-Where rows are many they are counted by code; where codes are many beside the rows, the rows' codes
-are sorted instead, so that the cost never depends on levels that do not occur in the node.
-
-Rows are counted in two tables in turns: where most rows have one code, a sum would wait for the one before.
+Where rows are many they are counted by code (:mod:`~learners.trees.splitters.counting`); where codes are many
+beside the rows, the rows' codes are sorted instead, so that the cost never depends on levels that do not occur
+in the node.
 """
 
 from __future__ import annotations
@@ -11,9 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from learners._accel import lean_inner_kernel
+from learners.trees.coding import code_at
 from learners.trees.criteria import VARIANCE
 from learners.trees.problem import CENTRED, COMBINATIONS_A_ROW, MASS, WEIGHT, Problem, Rules, Work
-from learners.types import Int32Array, IntArray
+from learners.trees.splitters.counting import groups_of_counts, put_two_classes
+from learners.types import IntArray
 
 _BLOCK = 12
 _ID_BITS = 32
@@ -23,20 +24,20 @@ _ID_BITS = 32
 def fill_groups(problem: Problem, rules: Rules, work: Work, start: int, end: int, column: int) -> tuple[int, bool]:
     """Fill ``code`` and ``mass`` of ``groups``, and ``group_stats``.
 
-    Returns the number of groups, and whether every row knows its value.
+    A column that can be counted has been counted before. Returns the number of groups, and whether every row knows
+    its value.
     """
+    if work.columns[column].counted >= 0:
+        return groups_of_counts(problem, rules, work, column)
     n_codes = np.int64(problem.columns[column].n_codes)
-    codes = problem.codes[column]
     if (n_codes << problem.layout.label_bits) > COMBINATIONS_A_ROW * (end - start):
-        return sort_rows(problem, rules, work, codes, start, end, n_codes)
-    if rules.unit and rules.criterion != VARIANCE:
-        return count_rows(problem, rules, work, codes, start, end, n_codes), True
-    if rules.mass_is_weight and rules.criterion != VARIANCE:
-        return weigh_rows(problem, rules, work, codes, start, end, n_codes)
+        return sort_rows(problem, rules, work, start, end, column)
+    place = problem.columns[column].place
+    is_wide = problem.columns[column].is_wide
     for code in range(n_codes + 1):
         open_group(rules, work, code, code)
     for one in range(start, end):
-        combined = np.int64(codes[problem.row[one]])
+        combined = code_at(problem.codes, problem.row[one], place, is_wide)
         add_row(problem, rules, work, combined >> problem.layout.label_bits, combined, one)
     groups = 0
     for code in range(n_codes):
@@ -51,97 +52,19 @@ def fill_groups(problem: Problem, rules: Rules, work: Work, start: int, end: int
 
 
 @lean_inner_kernel
-def count_rows(
-    problem: Problem, rules: Rules, work: Work, codes: Int32Array, start: int, end: int, n_codes: int | np.int64
-) -> int:
-    """:func:`fill_groups` by counting, for classes and weights of 1."""
-    label_bits = problem.layout.label_bits
-    counts = work.counts[0]
-    others = work.counts[1]
-    row = problem.row
-    for combined in range(n_codes << label_bits):
-        counts[combined] = 0
-        others[combined] = 0
-    for one in range(start, end - 1, 2):
-        counts[codes[row[one]]] += 1
-        others[codes[row[one + 1]]] += 1
-    if (end - start) % 2 == 1:
-        counts[codes[row[end - 1]]] += 1
-    groups = 0
-    for code in range(n_codes):
-        if rules.n_stats == 2:
-            negatives = counts[2 * code] + others[2 * code]
-            positives = counts[2 * code + 1] + others[2 * code + 1]
-            groups = put_two_classes(work, groups, code, negatives, positives)
-            continue
-        rows = np.int64(0)
-        for k in range(rules.n_stats):
-            own = counts[(code << label_bits) + k] + others[(code << label_bits) + k]
-            work.group_stats[groups, k] = float(own)
-            rows += own
-        work.groups[groups].code = code
-        work.groups[groups].mass = float(rows)
-        groups += 1 if rows > 0 else 0
-    return groups
-
-
-@lean_inner_kernel
-def put_two_classes(
-    work: Work, groups: int, code: int | np.int64, negatives: int | np.int64, positives: int | np.int64
-) -> int:
-    """Write a group of two classes in the next place; returns the number of groups, an empty one not counted."""
-    work.group_stats[groups, 0] = float(negatives)
-    work.group_stats[groups, 1] = float(positives)
-    work.groups[groups].code = code
-    work.groups[groups].mass = float(negatives + positives)
-    return groups + (1 if negatives + positives > 0 else 0)
-
-
-@lean_inner_kernel
-def weigh_rows(
-    problem: Problem, rules: Rules, work: Work, codes: Int32Array, start: int, end: int, n_codes: int | np.int64
-) -> tuple[int, bool]:
-    """:func:`fill_groups` by summing weights, for classes where mass is weight."""
-    label_bits = problem.layout.label_bits
-    sums = work.weights[0]
-    others = work.weights[1]
-    row = problem.row
-    weights = problem.numbers[WEIGHT]
-    for combined in range((n_codes + 1) << label_bits):
-        sums[combined] = 0.0
-        others[combined] = 0.0
-    for one in range(start, end - 1, 2):
-        sums[codes[row[one]]] += weights[one]
-        others[codes[row[one + 1]]] += weights[one + 1]
-    if (end - start) % 2 == 1:
-        sums[codes[row[end - 1]]] += weights[end - 1]
-    groups = 0
-    mass = 0.0
-    for code in range(n_codes + 1):
-        mass = 0.0
-        for k in range(rules.n_stats):
-            own = sums[(code << label_bits) + k] + others[(code << label_bits) + k]
-            work.group_stats[groups, k] = own
-            mass += own
-        work.groups[groups].code = code
-        work.groups[groups].mass = mass
-        groups += 1 if mass > 0.0 and code < n_codes else 0
-    return groups, not mass > 0.0
-
-
-@lean_inner_kernel
-def sort_rows(
-    problem: Problem, rules: Rules, work: Work, codes: Int32Array, start: int, end: int, n_codes: int | np.int64
-) -> tuple[int, bool]:
+def sort_rows(problem: Problem, rules: Rules, work: Work, start: int, end: int, column: int) -> tuple[int, bool]:
     """:func:`fill_groups` by sorting."""
     count = end - start
     label_bits = problem.layout.label_bits
-    first = codes[problem.row[start]] >> label_bits
+    n_codes = problem.columns[column].n_codes
+    place = problem.columns[column].place
+    is_wide = problem.columns[column].is_wide
+    first = code_at(problem.codes, problem.row[start], place, is_wide) >> label_bits
     differ = False
     for i in range(count):
-        combined = codes[problem.row[start + i]]
+        combined = code_at(problem.codes, problem.row[start + i], place, is_wide)
         differ |= (combined >> label_bits) != first
-        work.packed[0, i] = (np.int64(combined) << _ID_BITS) | (start + i)
+        work.packed[0, i] = (combined << _ID_BITS) | (start + i)
     if not differ:
         return 1, first < n_codes
     entries = work.packed[sort_integers(work.packed, count)]

@@ -10,8 +10,9 @@ import math
 import numpy as np
 
 from learners._accel import lean_inner_kernel
-from learners.trees.criteria import GINI, VARIANCE, impurity_sum
+from learners.trees.criteria import ENTROPY, GINI, VARIANCE, impurity_sum, total_weight
 from learners.trees.problem import LEFT, RIGHT, TIE, Problem, Rules, Work
+from learners.trees.rough_entropy import SLACK, rough_entropy_sum
 from learners.trees.splitters.deviation import cut_by_deviations
 from learners.trees.splitters.threshold import between
 from learners.types import FloatArray
@@ -99,6 +100,8 @@ def cut_by_classes(
     before = impurity_sum(stats, rules.criterion)
     tie = TIE * before
     by_table = rules.unit and rules.criterion != GINI
+    by_entropy = not rules.unit and rules.criterion == ENTROPY
+    slack = SLACK * total_weight(stats, rules.criterion) - tie
     by_boundary = rules.unit and least <= 1.0
     best = -1.0
     place = -1
@@ -119,6 +122,8 @@ def cut_by_classes(
             worth -= problem.logs[int(left_mass)] + problem.logs[int(mass - left_mass)]
             if not worth > limit:
                 continue
+        if by_entropy and before - rough_entropy_sum(left) - rough_entropy_sum(right) < best - slack:
+            continue
         after = impurity_sum(left, rules.criterion) + impurity_sum(right, rules.criterion)
         gain = max(before - after, 0.0)
         if by_table or place < 0 or gain > best + tie:

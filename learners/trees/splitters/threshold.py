@@ -22,9 +22,10 @@ import math
 import numpy as np
 
 from learners._accel import lean_inner_kernel
-from learners.trees.criteria import GINI, VARIANCE, impurity_sum
+from learners.trees.criteria import ENTROPY, GINI, VARIANCE, impurity_sum, total_weight
 from learners.trees.presort import KeyLayout
 from learners.trees.problem import CENTRED, KNOWN, LEFT, MASS, RIGHT, TIE, WEIGHT, Problem, Rules, Work
+from learners.trees.rough_entropy import SLACK, rough_entropy_sum
 from learners.types import IntArray
 
 
@@ -118,6 +119,7 @@ def scan_moments(
     mask = (np.int64(1) << layout.label_bits) - 1
     id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
     regression = rules.criterion == VARIANCE
+    by_mass = not (rules.unit or rules.mass_is_weight)
     factor = 1.0 if regression else 2.0
     total = stats[0] if regression else stats[0] + stats[1]
     total_sum = stats[1]
@@ -136,7 +138,7 @@ def scan_moments(
         weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
         left += weight
         left_sum += weight * (problem.numbers[CENTRED, one] if regression else float(key & mask))
-        left_mass += 1.0 if rules.unit else problem.numbers[MASS, one]
+        left_mass += problem.numbers[MASS, one] if by_mass else weight
         moment = left_sum * total - total_sum * left
         square = moment * moment
         product = left * (total - left)
@@ -211,7 +213,11 @@ def scan_class_counts(
 def scan_class_weights(
     problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, mass: float, least: float
 ) -> tuple[int, float]:
-    """Entropy or Gini of any number of classes, with weights."""
+    """Entropy or Gini of any number of classes, with weights.
+
+    A place amid rows of one class, where the places before and after it may be cut too, is left out: along rows of
+    one class the gain is convex, so one of those is better.
+    """
     stats = work.sums[KNOWN]
     layout = problem.layout
     mask = (np.int64(1) << layout.label_bits) - 1
@@ -223,6 +229,9 @@ def scan_class_weights(
         right[k] = stats[k]
     before = impurity_sum(stats, rules.criterion)
     tie = TIE * before
+    slack = SLACK * total_weight(stats, rules.criterion) - tie
+    by_entropy = rules.criterion == ENTROPY
+    by_mass = not rules.mass_is_weight
     best = -1.0
     place = -1
     left_mass = 0.0
@@ -233,8 +242,20 @@ def scan_class_weights(
         weight = problem.numbers[WEIGHT, one]
         left[k] += weight
         right[k] = max(right[k] - weight, 0.0)
-        left_mass += problem.numbers[MASS, one]
+        own_mass = problem.numbers[MASS, one] if by_mass else weight
+        left_mass += own_mass
         if left_mass >= least and mass - left_mass >= least and differ(keys, i, layout):
+            if lo < i < hi - 2 and (keys[i + 1] & mask) == k and left_mass - own_mass >= least:
+                following = (keys[i + 1] >> layout.label_bits) & id_mask
+                next_mass = problem.numbers[MASS, following]
+                if (
+                    mass - left_mass - next_mass >= least
+                    and differ(keys, i - 1, layout)
+                    and differ(keys, i + 1, layout)
+                ):
+                    continue
+            if by_entropy and before - rough_entropy_sum(left) - rough_entropy_sum(right) < best - slack:
+                continue
             after = impurity_sum(left, rules.criterion) + impurity_sum(right, rules.criterion)
             gain = max(before - after, 0.0)
             if place < 0 or gain > best + tie:

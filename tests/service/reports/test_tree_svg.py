@@ -13,7 +13,7 @@ from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.regressor import DecisionTreeRegressor
 from service.reports.svg_text import fitted, width, xml_text
-from service.reports.tree_layout import Extent, leaves_beneath, place
+from service.reports.tree_layout import Extent, place
 from service.reports.tree_svg import Picture, tree_svg
 from service.reports.tree_texts import Lit
 
@@ -130,7 +130,7 @@ def test_a_very_deep_tree_is_drawn() -> None:
 
 def test_leaves_beneath_a_node_are_counted() -> None:
     tree = grown().tree_
-    counts = leaves_beneath(tree)
+    counts = tree.leaves_beneath()
     assert counts[0] == tree.n_leaves
     for node in range(tree.n_nodes):
         children = list(tree.children(node))

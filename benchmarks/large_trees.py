@@ -1,0 +1,175 @@
+"""Very large trees: a chain of 4,000 levels and trees of a million nodes, through everything that is done with trees.
+
+    python benchmarks/large_trees.py [--nodes 1000000] [--levels 4000] [--only bushy]
+
+Each step is done at half the size and at the whole; the table shows processor seconds of both and their
+ratio: about 2 where the work is in proportion to the nodes, 4 where it is to their square. Every row of a chain
+passes all tests above its leaf, so growing it takes the square of its levels, whoever does it. Nothing may need
+a deeper stack than a small tree does: the interpreter's limit is set to 200 calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from learners.persist import dump, load
+from learners.reasons import counterfactuals, next_question
+from learners.rules import rules_of
+from learners.table import Table
+from learners.trees import DecisionTreeClassifier, DecisionTreeRegressor
+from service.operations.positions import encode_position
+from service.operations.rules import Paging, rules_json
+from service.operations.served import Identity, ServedModel
+from service.operations.tree import tree_json
+from service.operations.tree_picture import View, tree_picture
+
+PAGE = 1000
+DEEPEST_CALL = 200
+PRUNINGS: tuple[dict[str, Any], ...] = (
+    {"pruning": "collapse"},
+    {"pruning": "error-based"},
+    {"pruning": "error-based", "subtree_raising": True},
+    {"pruning": "chi-square"},
+    {"pruning": "minimum-length"},
+    {"pruning": "reduced-error"},
+    {"pruning": "reduced-error", "pruning_order": "best-first"},
+    {"pruning": "cost-complexity", "alpha": 1e-9},
+)
+
+
+def chain(levels: int, *, gaps: bool = False):
+    """Rows of one column whose classes alternate: every test takes one row off, so the tree is a chain."""
+    cells = np.arange(levels + 1.0)
+    classes = np.where(cells % 2 == 0, "a", "b")
+    if gaps:
+        cells[levels // 2] = np.nan
+    return Table.from_array(cells[:, None]), classes
+
+
+def bushy(nodes: int):
+    """Random classes of rows in random order: a leaf for each run of one class, of two rows in the mean."""
+    random = np.random.default_rng(0)
+    return Table.from_array(random.permutation(nodes).astype(float)[:, None]), random.integers(0, 2, nodes).astype(str)
+
+
+class Study:
+    """Seconds of each step, by its name."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    def time(self, name: str, action: Callable[[], Any]) -> Any:
+        start = time.process_time()
+        result = action()
+        self.seconds[name] = time.process_time() - start
+        return result
+
+
+def study(X: Table, y: Any) -> tuple[str, Study]:
+    """Everything that is done with a tree."""
+    found = Study()
+    model = found.time("grown", lambda: DecisionTreeClassifier().fit(X, y))
+    for pruning in PRUNINGS:
+        name = "grown, pruned: " + " ".join(str(value) for value in pruning.values())
+        found.time(name, lambda: DecisionTreeClassifier(**pruning).fit(X, y))  # noqa: B023
+    data = found.time("stored", lambda: dump(model.get_state()))
+    model = found.time("loaded", lambda: DecisionTreeClassifier.from_state(load(data)))
+    row = X.take(np.arange(1))
+    found.time("all rows answered", lambda: model.predict_proba(X))
+    found.time("one row explained", lambda: explained(model, row))
+    gap = Table.from_array([[np.nan]])
+    found.time("a row of which nothing is known explained", lambda: explained(model, gap))
+    found.time("a counterfactual", lambda: counterfactuals(model, row, model.classes_[0]))
+    found.time("a question", lambda: next_question(model, gap))
+    found.time("all rules", lambda: rules_of(model))
+    served = found.time("made ready to serve", lambda: ServedModel(model, Identity("w", "m", 1, "classification")))
+    found.time(f"all rules, {PAGE} a page", lambda: all_pages(served))
+    found.time("one page of rules, the last", lambda: page_at(served, model.n_leaves_ - 1))
+    found.time("all nodes, part by part", lambda: all_parts(served))
+    found.time("ten pictures", lambda: [tree_picture(served, View(node)) for node in range(10)])
+    return f"{model.tree_.n_nodes:,} nodes, {model.get_depth():,} levels", found
+
+
+def explained(model: DecisionTreeClassifier, row: Table) -> dict[str, Any]:
+    """The reason of one row's answer as JSON."""
+    return model.explain(row)[0].to_json()
+
+
+def page_at(served: ServedModel, place: int) -> dict[str, Any]:
+    """The page of rules from a place on."""
+    cursor = encode_position(served.identity, place) if place else None
+    return rules_json(served, Paging(cursor, PAGE))
+
+
+def all_pages(served: ServedModel) -> int:
+    """Follow the cursors to the end; returns the number of rules."""
+    cursor, count = None, 0
+    while True:
+        page = rules_json(served, Paging(cursor, PAGE))
+        count += len(page["rules"])
+        cursor = page["next_cursor"]
+        if cursor is None:
+            return count
+
+
+def all_parts(served: ServedModel) -> int:
+    """Ask for the tree as data, some levels at a time; returns the number of nodes."""
+    seen, waiting = 0, [0]
+    while waiting:
+        part = tree_json(served, waiting.pop(), 9)["nodes"]
+        ids = {node["id"] for node in part}
+        seen += len(part)
+        edge = [node["id"] for node in part if node["children"] and node["children"][0] not in ids]
+        seen -= len(edge)  # each is the top of a part of its own
+        waiting += edge
+    return seen
+
+
+def regression(nodes: int) -> tuple[str, Study]:
+    """A leaf for each row: targets that all differ."""
+    random = np.random.default_rng(0)
+    found = Study()
+    X, y = Table.from_array(random.random((nodes // 2, 2))), random.random(nodes // 2)
+    model = found.time("grown", lambda: DecisionTreeRegressor().fit(X, y))
+    found.time("grown, leaves are medians", lambda: DecisionTreeRegressor(leaf="median").fit(X, y))
+    return f"{model.tree_.n_nodes:,} nodes, {model.get_depth():,} levels", found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nodes", type=int, default=1_000_000)
+    parser.add_argument("--levels", type=int, default=4_000)
+    parser.add_argument("--only", default="")
+    asked = parser.parse_args()
+    study(*bushy(100))  # whatever is compiled is compiled
+    study(*chain(20, gaps=True))
+    regression(100)
+    cases: dict[str, tuple[Callable[[int], tuple[str, Study]], int]] = {
+        "bushy": (lambda size: study(*bushy(size)), asked.nodes),
+        "chain": (lambda size: study(*chain(size)), asked.levels),
+        "chain, one cell missing": (lambda size: study(*chain(size, gaps=True)), asked.levels),
+        "regression": (regression, asked.nodes),
+    }
+    sys.setrecursionlimit(DEEPEST_CALL)
+    for case, (run, size) in cases.items():
+        if asked.only not in case:
+            continue
+        _, half = run(size // 2)
+        described, whole = run(size)
+        print(f"\n{case}: {described}\n\n| step | half, s | whole, s | ratio |\n|---|---|---|---|")
+        for name, seconds in whole.seconds.items():
+            ratio = f"{seconds / half.seconds[name]:.1f}" if half.seconds[name] > 1e-3 else ""
+            print(f"| {name} | {half.seconds[name]:.3f} | {seconds:.3f} | {ratio} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
