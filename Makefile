@@ -51,6 +51,7 @@ bench: setup-dev ## run the benchmarks side by side with their peers (long; see 
 	$(BIN)/python benchmarks/formats.py
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/large.py
+	$(BIN)/python benchmarks/large_trees.py
 
 soak: setup-dev ## kill, fuzz and load studies (long)
 	$(BIN)/python benchmarks/chaos.py
