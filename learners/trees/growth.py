@@ -33,8 +33,9 @@ from learners.types import Int32Array, IntArray
 
 #: Keys moved between two reports of progress: some tens of milliseconds.
 _BUDGET = 10_000_000
-#: Room for nodes at first, between these: one for each row, as much memory as is used of it. It grows by half
-#: when needed, which takes a copy.
+#: Room for nodes at first: one for so many rows, between these. Of much room only what is used takes memory; it
+#: grows by half when needed, which takes a copy.
+_ROWS_A_NODE = 4
 _FEWEST_NODES, _MOST_NODES = 64, 1 << 18
 
 
@@ -47,7 +48,7 @@ class Growth:
         self.rules = prepared.rules
         self.work: Work = new_work(prepared.problem, prepared.rules)
         columns = len(prepared.problem.columns)
-        room = min(max(prepared.n_rows, _FEWEST_NODES), _MOST_NODES)
+        room = min(max(prepared.n_rows // _ROWS_A_NODE, _FEWEST_NODES), _MOST_NODES)
         self.grown: Grown = new_grown(room, _FEWEST_NODES, _FEWEST_NODES, columns, prepared.rules.n_values)
         self.counters: IntArray = np.zeros(N_COUNTERS, np.int64)
         self.grown.nodes[0].count = prepared.n_rows
