@@ -22,7 +22,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from learners.reasons import Search, Wishes, counterfactuals, next_question
 from learners.reasons.boxes import Boxes
-from learners.rules import rules_of
+from learners.rules import rules_of, to_text
+from learners.rules.render import to_json_text
+from learners.rules.sql import case_expression
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 
@@ -72,13 +74,24 @@ def brute_force(model: DecisionTreeClassifier, table: Table, wanted: str) -> tup
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=50)
-    parser.add_argument("--training-rows", type=int, default=46_000)
+    parser.add_argument("--training-rows", type=int, default=52_000)
     arguments = parser.parse_args()
     model = grown(arguments.training_rows)
     print(f"{model.n_leaves_} leaves, {model.get_depth()} levels, {COLUMNS} columns\n")
     start = time.process_time()
     Boxes(model.tree_, model.columns_)
     print(f"once for each model: {(time.process_time() - start) * 1e3:.1f} ms\n")
+    rules_of(model)
+    for name, write in (
+        ("all rules", lambda: rules_of(model)),
+        ("... as JSON", lambda: to_json_text(rules_of(model))),
+        ("... as text", lambda: to_text(rules_of(model))),
+        ("... as SQL", lambda: case_expression(rules_of(model))),
+        ("a page of 1,000", lambda: rules_of(model, part=range(5000, 6000)).to_json()),
+    ):
+        start, real = time.process_time(), time.perf_counter()
+        write()
+        print(f"{name}: {time.process_time() - start:.2f} s of the processor, {time.perf_counter() - real:.2f} s real")
     rows = np.random.default_rng(1).normal(size=(arguments.rows, COLUMNS))
     part = rows.copy()
     part[:, ::4] = np.nan
