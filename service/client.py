@@ -12,6 +12,7 @@ Answers are the JSON objects of the API as they are; every error is a :class:`Ru
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -39,8 +40,23 @@ class RulewoodError(Exception):
     def __init__(self, status: int, problem: Json) -> None:
         self.status = status
         self.problem = problem
-        faults = "".join(f"\n  - {fault.get('message', '')}" for fault in problem.get("errors") or [])
-        super().__init__(f"{problem.get('title', 'error')} ({status}): {problem.get('detail', '')}{faults}")
+        title = problem.get("title", "the service refused")
+        told = f"{title} ({status})" if status else str(title)
+        faults = problem.get("errors") or []
+        lines = [f"\n  - {_place(fault)}{fault.get('message', '')}" for fault in faults]
+        more = int(problem.get("errors_total", 0)) - len(faults)
+        lines += [f"\n  and {more} more"] if more > 0 else []
+        detail = f": {problem['detail']}" if problem.get("detail") else ""
+        super().__init__(f"{told}{detail}{''.join(lines)}")
+
+
+def _place(fault: Json) -> str:
+    """Where a fault is, as far as its own message does not say it."""
+    message = str(fault.get("message", ""))
+    said = {"column": repr(fault.get("column")) in message, "parameter": str(fault.get("parameter")) in message}
+    names = [name for name in ("row", "line", "column", "parameter") if name in fault and not said.get(name)]
+    places = [f"{name} {fault[name]}" for name in names]
+    return f"{', '.join(places)}: " if places else ""
 
 
 class Rulewood:
@@ -206,7 +222,7 @@ class Rulewood:
             found = self.job(job_id)
             if found["state"] in _FINAL:
                 if check and found["state"] != "succeeded":
-                    raise RulewoodError(0, found["error"] or {"title": f"job {found['state']}", "detail": job_id})
+                    raise RulewoodError(0, _job_problem(found))
                 return found
             if time.monotonic() > until:
                 raise TimeoutError(f"job {job_id} is still {found['state']} after {timeout:g} s")
@@ -377,6 +393,9 @@ class Rulewood:
             return False
 
     def _send(self, method: str, path: str, **request: Any) -> httpx.Response:
+        if "json" in request:
+            request["content"] = _body(request.pop("json"))
+            request["headers"] = {"Content-Type": "application/json"} | request.get("headers", {})
         response = self._http.request(method, _BASE + path, **request)
         if response.status_code >= 400:
             raise _error_of(response)
@@ -394,6 +413,38 @@ class Rulewood:
             cursor = page["next_cursor"]
             if cursor is None:
                 return
+
+
+def _job_problem(job: Json) -> Json:
+    """The error of a job that ended otherwise than well, as a problem."""
+    return {"title": f"job {job['id']} {job['state']}", "detail": job["message"]} | (job["error"] or {})
+
+
+def _body(value: Json) -> bytes:
+    """A request's JSON; numbers of numpy and the like are numbers, NaN in a row is a missing value."""
+    rows = value.get("rows")
+    if rows is not None:
+        value = value | {"rows": [_without_nan(row) for row in rows]}
+    return json.dumps(value, default=_plain, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _without_nan(row: Any) -> Any:
+    """A row in which every NaN is None."""
+    if not isinstance(row, Mapping):
+        return row
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in row.items()}
+
+
+def _plain(value: Any) -> Any:
+    """The Python value of a scalar of numpy or the like, which knows how to give it; a mapping as a dict."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if callable(getattr(value, "item", None)) and getattr(value, "ndim", None) == 0:
+        found = value.item()
+        return None if isinstance(found, float) and math.isnan(found) else found
+    if callable(getattr(value, "tolist", None)):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} {value!r} cannot be sent as JSON: texts, numbers, booleans and None can")
 
 
 def _error_of(response: httpx.Response) -> RulewoodError:

@@ -50,7 +50,7 @@ class Front:
         self.services = services
         limits = services.settings.limits
         self.max_bytes = limits.body_bytes
-        self.bounds = Bounds(limits.batch_rows, limits.json_depth)
+        self.bounds = Bounds(limits.batch_rows, limits.json_depth, limits.explained_tests)
         self.describe = describer(minimal=services.settings.error_detail == "minimal")
         self.threads = ThreadPoolExecutor(_LARGE_AT_ONCE, thread_name_prefix="large-body")
         types = {_JSON: _JSON, _CSV: _CSV + b"; charset=utf-8", _ARROW: _ARROW}
@@ -164,7 +164,7 @@ def _plain_format(headers: list[tuple[bytes, bytes]], max_bytes: int) -> bytes |
         if name == b"content-type":
             media_type = _FORMATS.get(value) or _FORMATS.get(value.partition(b";")[0].lower())
         elif name == b"accept":
-            accept = value
+            accept = value if accept == b"*/*" else b""  # several are the route's to weigh
         elif name == b"content-length":
             if not value.isdigit() or len(value) > 18 or int(value) > max_bytes:
                 return None

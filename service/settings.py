@@ -45,6 +45,11 @@ class Limits(BaseModel):
         default=100.0, ge=1, description="most bytes that one compressed byte may become"
     )
     batch_rows: int = Field(default=100_000, ge=1, description="most rows of one prediction request")
+    explained_tests: int = Field(
+        default=500_000,
+        ge=1000,
+        description="most tests that the explanations of one request may go through together",
+    )
     requests_in_flight: int = Field(default=256, ge=1, description="most requests that one process answers at a time")
     job_seconds: float = Field(default=86_400.0, gt=0, description="longest time of one part of a job, in seconds")
     job_memory_bytes: int = Field(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 #: Places of fields in the tables of Arrow's ``Message.fbs``: offset of the field's entry in a table's vtable.
 _HEADER_TYPE, _HEADER, _COMPRESSION, _DICTIONARY_DATA = 6, 8, 10, 6
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
+_FILE_MAGIC = b"ARROW1"
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,11 @@ def read_arrow(body: bytes, max_rows: int) -> ArrowRows:
     """
     import pyarrow as pa
 
+    if body.startswith(_FILE_MAGIC):
+        message = "it is in Arrow's file format, which begins with ARROW1; write it in the stream format"
+        raise BadRequest(f"The body is no Arrow IPC stream: {message}", [Fault(message, parameter="body")])
     try:
-        _refuse_compressed(body)
+        _look_at_messages(body)
         with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
             _check_types(reader.schema)
             batches, n_rows = [], 0
@@ -104,16 +108,25 @@ def too_many(n_rows: int, max_rows: int) -> TooLarge:
     )
 
 
-def _refuse_compressed(body: bytes) -> None:
-    """Raise for buffers that would expand: how far is known only once it has happened."""
+def _look_at_messages(body: bytes) -> None:
+    """Raise for buffers that would expand, how far is known only once it has happened; and for what follows the end.
+
+    Raises:
+        UnsupportedMediaType: a message is compressed. BadRequest: bytes follow the stream's end.
+    """
     import pyarrow as pa
 
-    for message in pa.ipc.MessageReader.open_stream(pa.py_buffer(body)):
+    source = pa.BufferReader(body)
+    for message in pa.ipc.MessageReader.open_stream(source):
         if _is_compressed(bytes(message.metadata)):
             raise UnsupportedMediaType(
                 "Compressed Arrow streams are not read here; write the stream without compression",
                 [Fault("the record batches are compressed", parameter="Content-Type", allowed="uncompressed")],
             )
+    if source.tell() < len(body):
+        end = source.tell()
+        message = f"{len(body) - end} bytes follow the end of the stream at byte {end}"
+        raise BadRequest(f"The body is more than one Arrow IPC stream: {message}", [Fault(message, parameter="body")])
 
 
 def _is_compressed(metadata: bytes) -> bool:

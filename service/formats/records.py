@@ -7,8 +7,8 @@ that row. Nothing here loads a file parser, because the processes that answer pr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -23,6 +23,10 @@ from service.formats.faults import cut, shown
 from service.formats.written_numbers import PLAIN, NumberSyntax
 
 _NUMBERS = frozenset({int, float, type(None)})
+#: Names of columns that a message repeats.
+_NAMES_SHOWN = 10
+#: What may separate cells in a text, by which a header of one name is no table.
+_SEPARATORS = {";": "';'", "\t": "a tab", ",": "a comma", "|": "'|'"}
 
 
 @dataclass(frozen=True)
@@ -81,15 +85,15 @@ class RowEncoder:
         quick = self._quick(rows)
         if quick is not None:
             return quick
-        broken = [row for row, value in enumerate(rows) if not isinstance(value, Mapping)]
+        broken = {row: fault for row, value in enumerate(rows) if (fault := self._strangeness(value)) is not None}
         if broken:
             nothing = dict.fromkeys(self._names)
-            rows = [value if isinstance(value, Mapping) else nothing for value in rows]
+            rows = [nothing if row in broken else value for row, value in enumerate(rows)]
         absent: list[str] = []
         by_column = [_gather(rows, name, absent) for name in self._names]
         encoded = self._columns(by_column, len(rows), None)
-        for row in broken:
-            encoded.add_fault(row, Fault("a row is an object of values by column name", row=row))
+        for row, fault in broken.items():
+            encoded.add_fault(row, replace(fault, row=row))
         encoded.absent_columns = absent
         encoded.ignored_columns = self._ignored(rows)
         return encoded
@@ -103,9 +107,9 @@ class RowEncoder:
             lines: the line of each row, for messages, or None.
 
         Raises:
-            Invalid: a name is no text or occurs twice.
+            Invalid: a name is no text or occurs twice, or none is one of the columns'.
         """
-        check_names(names)
+        self.check_names(names)
         width = len(names)
         broken = [row for row, cells in enumerate(data) if not isinstance(cells, list | tuple) or len(cells) != width]
         if broken:
@@ -126,6 +130,35 @@ class RowEncoder:
         encoded.absent_columns = [name for name in self._names if name not in by_name]
         encoded.ignored_columns = [name for name in names if name not in self._known]
         return encoded
+
+    def check_names(self, names: Sequence[Any]) -> None:
+        """Refuse a header that is no list of distinct texts, or has none of the columns though it names some.
+
+        Raises:
+            Invalid: names the first culprit, or what was sent and what is known.
+        """
+        _check_distinct(names)
+        if names and self._is_strange(names):
+            fault = self._unknown(names)
+            raise Invalid(f"The request is not valid: {fault.message}", [fault])
+
+    def _strangeness(self, row: Any) -> Fault | None:
+        """What makes a row none: it is no object, or has none of the columns though it names some."""
+        if not isinstance(row, Mapping):
+            return Fault("a row is an object of values by column name")
+        return self._unknown(list(row)) if row and self._is_strange(row) else None
+
+    def _is_strange(self, names: Collection[Any]) -> bool:
+        return self._known.isdisjoint(names) and bool(self._known)
+
+    def _unknown(self, names: Sequence[str]) -> Fault:
+        """The fault of names of which none is a column's."""
+        sent, taken = (", ".join(map(shown, some[:_NAMES_SHOWN])) for some in (names, self._names))
+        message = f"none of the columns sent is one of the model's: sent {sent}; the model takes {taken}"
+        separators = [word for character, word in _SEPARATORS.items() if character in names[0]]
+        if len(names) == 1 and separators:
+            message += f". The one name holds {separators[0]}: in text/csv a comma separates cells, in TSV a tab"
+        return Fault(message, allowed=self._names, value=[cut(name) for name in names[:_NAMES_SHOWN]])
 
     def _quick(self, rows: Sequence[Any]) -> Encoded | None:
         """The common case without a look at single cells: plain objects of numbers that have all columns."""
@@ -196,12 +229,7 @@ def _gather(rows: Sequence[Mapping[str, Any]], name: str, absent: list[str]) -> 
         return [row.get(name) for row in rows]
 
 
-def check_names(names: Sequence[Any]) -> None:
-    """Refuse a header that is no list of distinct texts.
-
-    Raises:
-        Invalid: names the first culprit.
-    """
+def _check_distinct(names: Sequence[Any]) -> None:
     seen: set[str] = set()
     for position, name in enumerate(names):
         if not isinstance(name, str):

@@ -69,9 +69,10 @@ def _fault_text(fault: dict[str, Any]) -> str:
 
 
 def _warning_text(warning: dict[str, Any]) -> str:
+    treated = f" (treated as {warning['treated_as']})" if "treated_as" in warning else ""
     if warning["kind"] == "unseen":
-        return f"unseen: {warning['column']}"
-    return f"missing: {', '.join(warning['columns'])}"
+        return f"unseen: {warning['column']} = {encode_json(warning['value']).decode()}{treated}"
+    return f"missing: {', '.join(warning['columns'])}{treated}"
 
 
 def reason_text(reason: dict[str, Any]) -> str:

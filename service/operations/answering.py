@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
@@ -11,6 +12,7 @@ from service.errors import Fault, NotAcceptable, UnsupportedMediaType
 from service.operations.codec import LARGE, to_matrix
 from service.operations.policies import under_policies
 from service.operations.predict import Bounds, Describe, Form, answer_json, join_answer, plain_tail, read_body
+from service.operations.reason_sizes import check_reasons
 from service.operations.row_formats import PLAIN_BATCH, RowFormat, SentRows, in_batches, read_rows, write_rows
 from service.operations.rows import Encoded, Options
 from service.operations.served import ServedModel
@@ -28,6 +30,7 @@ _FORMATS: dict[str, Format] = {media_type: name for name, media_type in MEDIA_TY
     "application/jsonl": "ndjson",
     "application/ndjson": "ndjson",
 }
+_WEIGHT = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?|\.[0-9]{1,3}")
 #: Bodies from this size on are answered in a thread, so that others need not wait.
 IN_THREAD = 150_000
 
@@ -73,24 +76,52 @@ def format_of(content_type: str | None) -> Format:
 
 
 def format_wanted(accept: str | None, sent: Format) -> Format:
-    """The first format that an ``Accept`` header names; that of the body where any will do.
+    """The format that an ``Accept`` header (RFC 9110, section 12.5.1) prefers; that of the body where any will do.
+
+    Each format has the weight of the most specific range that covers it, and none without weight is given. Of
+    equal weights that of a range that names the format itself comes first, then the order in the header.
 
     Raises:
         NotAcceptable: it names others only.
     """
-    named = [_media_type(part) for part in (accept or "*/*").split(",")]
-    for media_type in named:
-        if media_type in _FORMATS:
-            return _FORMATS[media_type]
-    for media_type in named:
-        if media_type in ("*/*", ""):
-            return sent
-        if media_type in ("application/*", "text/*"):
-            return "json" if media_type == "application/*" else "csv"
-    raise NotAcceptable(
-        f"Answers are given as {', '.join(MEDIA_TYPES.values())}",
-        [Fault("Accept names none of them", parameter="Accept", allowed=list(MEDIA_TYPES.values()))],
-    )
+    ranges: dict[str, tuple[float, int]] = {}
+    for place, part in enumerate((accept or "").split(",")):
+        media_type = _media_type(part)
+        if media_type or part.strip():
+            ranges.setdefault(media_type, (_weight(part), place))
+    ranges = ranges or {"*/*": (1.0, 0)}
+    by_liking: list[Format] = [sent, *(name for name in MEDIA_TYPES if name != sent)]
+    found = [(name, _preference(media_type, ranges)) for name in by_liking for media_type in _names(name)]
+    acceptable = [one for one in found if one[1][0] > 0]
+    if not acceptable:
+        raise NotAcceptable(
+            f"Answers are given as {', '.join(MEDIA_TYPES.values())}",
+            [Fault("Accept names none of them", parameter="Accept", allowed=list(MEDIA_TYPES.values()))],
+        )
+    return max(acceptable, key=lambda one: one[1])[0]
+
+
+def _names(name: Format) -> list[str]:
+    return [media_type for media_type, known in _FORMATS.items() if known == name]
+
+
+def _preference(media_type: str, ranges: dict[str, tuple[float, int]]) -> tuple[float, bool, int]:
+    """What orders media types: weight, whether named itself, and how early in the header."""
+    for wanted in (media_type, f"{media_type.partition('/')[0]}/*", "*/*"):
+        if wanted in ranges:
+            weight, place = ranges[wanted]
+            return weight, wanted == media_type, -place
+    return 0.0, False, 0
+
+
+def _weight(media_range: str) -> float:
+    """The ``q`` of a range, 1 where it has none that can be read."""
+    for parameter in media_range.split(";")[1:]:
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "q":
+            found = _WEIGHT.fullmatch(value.strip())
+            return float(found[0]) if found else 1.0
+    return 1.0
 
 
 def _media_type(header: str) -> str:
@@ -111,7 +142,8 @@ def answer(
         count: told how many rows are being answered.
 
     Raises:
-        BadRequest, Invalid, TooLarge: see :mod:`service.operations.predict`.
+        BadRequest, Invalid, TooLarge: see :mod:`service.operations.predict`. TooLarge too where the explanations
+            go through more tests than ``bounds`` allows.
     """
     options = call.options
     read: Encoded | SentRows
@@ -121,14 +153,21 @@ def answer(
         read = _read_others(model, body, call.sent, options, bounds)
     model = under_policies(model, options)
     media_type = MEDIA_TYPES[call.wanted]
+    explained = options.explain or call.form == "explanations"
     if call.wanted == "json":
         encoded = read if isinstance(read, Encoded) else read.encode(model, options)
+        if explained:
+            check_reasons(model, (encoded,), bounds.tests)
         count(encoded.n_rows)
         return Reply(media_type, answer_json(model, encoded, options, describe, call.form))
     if isinstance(read, Encoded):
         batches = iter((read,)) if call.sent == "json" else in_batches(read)
     else:
         batches = read.batches(model, options)
+    if explained:  # looked at as a whole, for what is being sent cannot be refused any more
+        kept = list(batches)
+        check_reasons(model, kept, bounds.tests)
+        batches = iter(kept)
     lines = write_rows(model, _counted(batches, count), options, describe, call.wanted, call.form)
     return Reply(media_type, b"".join(lines) if _is_short(read, call) else lines)
 
@@ -147,7 +186,7 @@ def _read_others(
         encoded = read(body, bounds.rows)
         if encoded is not None:
             return encoded
-    return read_rows(body, sent, bounds)
+    return read_rows(body, sent, bounds, model.inputs.encoder)
 
 
 def _counted(batches: Iterator[Encoded], count: Callable[[int], None]) -> Iterator[Encoded]:

@@ -109,17 +109,22 @@ def cancel(store: Store, workspace: str, job_id: str) -> JobDetail:
 def retry(store: Store, workspace: str, job_id: str) -> JobDetail:
     """Queue the request of a job that failed or was cancelled once more, as a new job.
 
+    A job that is being tried again already, or was with success, is not queued twice: that job is given.
+
     Raises:
         NotFound: there is none. Conflict: it has not ended, or it succeeded. Invalid: its dataset is gone.
     """
     with store.begin() as session:
-        job = queries.get(session, workspace, job_id)
+        job = queries.get(session, workspace, job_id, hold=True)
         if job.state not in RETRIED:
             raise Conflict(
                 f"The state of job {job.id} is {job.state}; only a job that failed or was cancelled can be tried "
                 "again. To do a job once more, submit its request",
                 [Fault("not in this state", parameter="job_id", allowed=list(RETRIED), value=job.state)],
             )
+        before = queries.last_retry(session, job)
+        if before is not None and before.state not in RETRIED:
+            return _detail(session, before)
         dataset_id = str(job.request["dataset"])
         again, _ = queries.insert_or_get(session, workspace, job.kind, job.request, dataset_id, retry_of=job.id)
         return _detail(session, again)

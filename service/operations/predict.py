@@ -34,8 +34,6 @@ Form = Literal["predictions", "explanations"]
 
 #: Longest list of column names in an answer; beyond it only their number is told.
 MAX_NAMES = 100
-#: Most tests that the explanations of one JSON answer may have together: about 100 MB.
-MAX_TESTS = 500_000
 _ROW_KEYS = ("rows", "columns", "data")
 _CHOICES = {"unseen": get_args(UnseenPolicy), "missing": get_args(MissingPolicy)}
 #: Rows, from the first, the beginning of whose answers is kept.
@@ -50,6 +48,7 @@ class Bounds:
 
     rows: int = 100_000
     depth: int = 32
+    tests: int = 500_000
 
 
 def read_body(
@@ -158,24 +157,18 @@ def answer_rows(
     options: Options,
     describe: Describe,
     form: Form = "predictions",
-    max_tests: int | None = None,
     *,
     noted: bool = False,
 ) -> Iterator[bytes]:
     """The members of each row's answer as JSON without braces, in order; an error for a bad row.
 
     With ``noted`` each row has its own note of absent columns, and no warning of them.
-
-    Raises:
-        TooLarge: the explanations have more than ``max_tests`` tests together.
     """
     bad = encoded.faults
-    values = encoded.values
-    if bad:
-        values = np.asfortranarray(np.delete(values, list(bad), axis=0))
+    values = encoded.answered
     answers = iter(model.answers(values))
     explained = options.explain or form == "explanations"
-    reasons = model.explanations(values, max_tests) if explained else iter(())
+    reasons = model.explanations(values) if explained else iter(())
     missing = missing_columns(encoded, model.inputs.columns, lacking_noted=noted)
     for row in range(encoded.n_rows):
         if row in bad:
@@ -234,12 +227,12 @@ def answer_json(
     """The whole answer of a JSON request.
 
     Raises:
-        Invalid: every row is bad. TooLarge: the explanations are too long together.
+        Invalid: every row is bad.
     """
     refuse_if_all_bad(encoded)
     if form == "predictions" and not options.explain and _nothing_to_say(encoded):
         return join_answer(model, model.answers(encoded.values), _tail(encoded))
-    members = answer_rows(model, encoded, options, describe, form, MAX_TESTS)
+    members = answer_rows(model, encoded, options, describe, form)
     return join_answer(model, members, _tail(encoded), form)
 
 

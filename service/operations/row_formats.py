@@ -19,7 +19,7 @@ from service import strict_json
 from service.errors import Fault, Invalid, ServiceError
 from service.formats.arrow_rows import read_arrow
 from service.formats.record_texts import read_csv
-from service.formats.records import check_names
+from service.formats.records import RowEncoder
 from service.operations.answer_cells import AnswerCells, Notes, plain_text
 from service.operations.json_text import encode_json
 from service.operations.predict import Bounds, Describe, Form, answer_rows, check_count
@@ -81,12 +81,13 @@ def in_batches(encoded: Encoded) -> Iterator[Encoded]:
         yield Encoded(np.ascontiguousarray(encoded.values[first : first + PLAIN_BATCH]))
 
 
-def read_rows(body: bytes, row_format: RowFormat, bounds: Bounds) -> SentRows:
+def read_rows(body: bytes, row_format: RowFormat, bounds: Bounds, encoder: RowEncoder) -> SentRows:
     """Look at a body that is no JSON: its columns, and whether it has too many rows.
 
     Raises:
         UnsupportedMediaType: not UTF-8, or compressed. BadRequest: a quote is not closed, or the stream is broken.
-        Invalid: no header, or one that names a column twice, or a column of another type. TooLarge: too many rows.
+        Invalid: no header, or one that names a column twice or none of the model's, or a column of another type.
+        TooLarge: too many rows.
     """
     if row_format == "ndjson":
         lines = [(number, line) for number, line in enumerate(body.splitlines(), 1) if line.strip()]
@@ -94,10 +95,10 @@ def read_rows(body: bytes, row_format: RowFormat, bounds: Bounds) -> SentRows:
         return SentRows([line for _, line in lines], [number for number, _ in lines], depth=bounds.depth)
     if row_format == "arrow":
         sent = read_arrow(body, bounds.rows)
-        check_names(sent.names)
+        encoder.check_names(sent.names)
         return SentRows(sent.values(), None, sent.names)
     rows = read_csv(body, _DELIMITERS[row_format])
-    check_names(rows.names)
+    encoder.check_names(rows.names)
     check_count(len(rows.data), bounds)
     return SentRows(rows.data, rows.lines, rows.names)
 

@@ -99,6 +99,13 @@ class Encoded:
         return int(self.values.shape[0])
 
     @property
+    def answered(self) -> FloatArray:
+        """The cells of the rows without a fault."""
+        if not self.faults:
+            return self.values
+        return np.asfortranarray(np.delete(self.values, list(self.faults), axis=0))
+
+    @property
     def is_plain(self) -> bool:
         """Whether every row is answered without error, warning or note."""
         noted = self.faults or self.unseen or self.ignored or self.absent

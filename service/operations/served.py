@@ -21,7 +21,6 @@ from learners.trees.estimator import TreeEstimator
 from learners.trees.model_tree.fitted import FittedModelTree
 from learners.trees.traverse import PackedTree
 from learners.types import FloatArray, Scalar
-from service.errors import Fault, TooLarge
 from service.formats.written_numbers import PLAIN, NumberSyntax
 from service.operations.codec import RowCodec, to_matrix
 from service.operations.decision import Decision
@@ -230,26 +229,13 @@ class ServedModel:
         """Whether the reasons of so many rows, whatever is missing in them, may be written on the event loop."""
         return n_rows * self._total_depth <= _SHORT_TESTS
 
-    def explanations(self, values: FloatArray, max_tests: int | None = None) -> Iterator[Explanation]:
-        """The reason of each row's answer, made a few rows at a time.
-
-        Raises:
-            TooLarge: they have more than ``max_tests`` tests together.
-        """
-        n_tests = 0
+    def explanations(self, values: FloatArray) -> Iterator[Explanation]:
+        """The reason of each row's answer, made a few rows at a time."""
         for first in range(0, len(values), _EXPLAINED_AT_ONCE):
             rows = Table(self.inputs.columns, np.asfortranarray(values[first : first + _EXPLAINED_AT_ONCE]))
             with uncompiled():
                 explanations = self.learner.explain(rows)
-            for explanation in explanations:
-                n_tests += explanation.n_tests
-                if max_tests is not None and n_tests > max_tests:
-                    raise TooLarge(
-                        f"The explanations of one request have at most {max_tests} tests together, and these have "
-                        f"more after {first + len(explanations)} of {len(values)} rows; send fewer rows at once",
-                        [Fault("too many tests to explain", parameter="explain", allowed=max_tests)],
-                    )
-                yield explanation
+            yield from explanations
 
     def _numbers(self, table: Table) -> FloatArray:
         """What an answer is made of: class probabilities, shape (n, K), or values, shape (n, 1)."""

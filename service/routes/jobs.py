@@ -172,6 +172,7 @@ def cancel_job(services: ServicesHere, who: Trainer, job_id: JobId) -> dict[str,
 def retry_job(response: Response, services: ServicesHere, who: Trainer, job_id: JobId) -> dict[str, Any]:
     """Queue the request of a job that failed or was cancelled once more, as a new job.
 
+    Asked twice, it gives the job that was queued the first time, unless that failed or was cancelled too.
     A job that waits, runs or has succeeded is not tried again (409): submit its request to do it once more.
     """
     return _accepted(response, operations.retry(services.store, who.workspace, job_id))

@@ -159,7 +159,7 @@ async def _respond(
     request: Request, services: Services, workspace: str, ref: str, options: Options, form: Form
 ) -> Response:
     sent = format_of(request.headers.get("content-type"))
-    wanted = format_wanted(request.headers.get("accept"), sent)
+    wanted = format_wanted(",".join(request.headers.getlist("accept")), sent)
     model = services.serving.known(workspace, ref)
     if model is None:
         model = await run_in_threadpool(services.serving.get, workspace, ref)
@@ -170,7 +170,7 @@ async def _respond(
         model,
         body,
         Call(sent, wanted, options, form),
-        Bounds(limits.batch_rows, limits.json_depth),
+        Bounds(limits.batch_rows, limits.json_depth, limits.explained_tests),
         describer(minimal=services.settings.error_detail == "minimal"),
         services.metrics.add_rows,
     )

@@ -35,6 +35,7 @@ __all__ = [
     "get",
     "has_part",
     "insert_or_get",
+    "last_retry",
     "page",
     "parts",
     "put_part",
@@ -135,17 +136,25 @@ def find(session: Session, job_id: str) -> Job | None:
     return session.get(Job, job_id, populate_existing=True)
 
 
-def get(session: Session, workspace: str, job_id: str) -> Job:
-    """One job.
+def get(session: Session, workspace: str, job_id: str, *, hold: bool = False) -> Job:
+    """One job; with ``hold`` nobody else holds it before this transaction ends.
 
     Raises:
         NotFound: the workspace has none with this id.
     """
     statement = select(Job).where(Job.workspace == workspace, Job.id == job_id)
+    if hold:
+        statement = statement.with_for_update()
     job = session.scalar(statement.execution_options(populate_existing=True))
     if job is None:
         raise NotFound(f"There is no job {job_id[:64]!r}.")
     return job
+
+
+def last_retry(session: Session, job: Job) -> Job | None:
+    """The last job that tries this one again, or None."""
+    statement = select(Job).where(Job.workspace == job.workspace, Job.retry_of == job.id)
+    return session.scalar(statement.order_by(Job.created_at.desc(), Job.id.desc()).limit(1))
 
 
 def page(

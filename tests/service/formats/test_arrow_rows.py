@@ -109,3 +109,28 @@ def test_a_damaged_stream_is_read_or_refused_and_never_more() -> None:
         except ServiceError:
             refused += 1
     assert refused > 2_000
+
+
+@pytest.mark.parametrize("rest", [stream(TYPED), b"\0", b"junk", b"\xff\xff\xff\xff\0\0\0\0"])
+def test_what_follows_the_end_of_a_stream_is_refused(rest: bytes) -> None:
+    sent = stream(TYPED)
+    with pytest.raises(BadRequest, match=f"{len(rest)} bytes follow the end of the stream at byte {len(sent)}"):
+        read_arrow(sent + rest, 10)
+
+
+def test_a_stream_that_just_ends_is_read() -> None:
+    sent = stream(TYPED)
+    end = b"\xff\xff\xff\xff\0\0\0\0"
+    assert sent.endswith(end)
+    assert len(read_arrow(sent.removesuffix(end), 3)) == 3
+
+
+def test_the_file_format_is_named() -> None:
+    sink = io.BytesIO()
+    with pa.ipc.new_file(sink, TYPED.schema) as writer:
+        writer.write_table(TYPED)
+    with pytest.raises(
+        BadRequest,
+        match=r"no Arrow IPC stream: it is in Arrow.s file format, which begins with ARROW1; write it in the stream",
+    ):
+        read_arrow(sink.getvalue(), 3)

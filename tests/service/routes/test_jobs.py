@@ -229,6 +229,12 @@ def test_cancel_retry_and_delete(api: Api, dataset: str) -> None:
     assert again.json()["retry_of"] == job
     assert again.json()["state"] == "queued"
     assert again.json()["request"] == cancelled.json()["request"]
+    assert api.post(f"/api/v1/jobs/{job}/retry").json()["id"] == again.json()["id"]
+    assert len(api.get("/api/v1/jobs").json()["items"]) == 2
+    api.post(f"/api/v1/jobs/{again.json()['id']}/cancel")
+    third = api.post(f"/api/v1/jobs/{job}/retry").json()
+    assert third["id"] != again.json()["id"]
+    assert api.post(f"/api/v1/jobs/{job}/retry").json()["id"] == third["id"]
     assert api.delete(f"/api/v1/jobs/{job}").status_code == 204
     problem(api.get(f"/api/v1/jobs/{job}"), 404)
     for method, path in [("POST", "cancel"), ("POST", "retry"), ("GET", "events")]:

@@ -1,0 +1,105 @@
+"""How long the reasons of rows will be, told before the first is written.
+
+A limit that showed itself only in the middle of an answer would break off what is being sent already, and
+come after all the work. Which leaves a row reaches is told by the walk that predicts, for many rows at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from learners._accel import uncompiled
+from learners.base import Learner
+from learners.rules.fitted import FittedRules
+from learners.table import Table
+from learners.trees.estimator import FittedTree
+from learners.trees.model_tree.fitted import FittedModelTree
+from learners.trees.paths import MAX_TESTS
+from learners.types import FloatArray, IntArray
+from service.errors import Fault, TooLarge
+from service.operations.rows import Encoded
+from service.operations.served import ServedModel
+
+#: Rows at a time, and leaves that these may reach together.
+_ROWS, _LEAVES = 10_000, 1_000_000
+
+
+def check_reasons(model: ServedModel, batches: Iterable[Encoded], most: int) -> None:
+    """Refuse rows whose reasons go through more than so many tests together.
+
+    Args:
+        model: which answers.
+        batches: all rows; those with a fault have no reason.
+        most: the limit.
+
+    Raises:
+        TooLarge: names the limit, and how many of the rows reach it.
+    """
+    n_tests = n_rows = 0
+    for encoded in batches:
+        for sizes in reason_sizes(model.learner, encoded.answered):
+            totals = n_tests + np.cumsum(sizes)
+            over = int(np.searchsorted(totals, most, side="right"))
+            if over < len(sizes):
+                raise _too_many(most, n_rows + over)
+            n_tests, n_rows = n_tests + int(sizes.sum()), n_rows + len(sizes)
+
+
+def _too_many(most: int, n_fitting: int) -> TooLarge:
+    return TooLarge(
+        f"The explanations of one request go through at most {most} tests together. These go through more: the first "
+        f"{n_fitting} rows stay below it, so send fewer rows at once",
+        [Fault("too many tests to explain", parameter="explain", allowed=most)],
+    )
+
+
+def reason_sizes(learner: Learner, values: FloatArray) -> Iterator[IntArray]:
+    """Of some rows at a time, the number of tests that the reason of each goes through.
+
+    In a tree these are the tests on all branches that are told, in a model tree the terms of their functions too;
+    in a rule set the conditions of the rule that answers and one of each rule before it. Of a row with so many
+    branches that not all are told, the number is the most that can be.
+
+    Args:
+        learner: fitted.
+        values: shape (n, d), coded as in :mod:`learners.table`.
+    """
+    sizes = _branch_sizes(learner) if isinstance(learner, FittedTree) else None
+    for first in range(0, len(values), _ROWS):
+        part = np.asfortranarray(values[first : first + _ROWS])
+        if isinstance(learner, FittedTree) and sizes is not None:
+            yield from _of_tree(learner, sizes, part)
+        elif isinstance(learner, FittedRules):
+            with uncompiled():
+                fired = learner.apply(Table(learner.columns_, part))
+            yield fired.astype(np.int64) + np.diff(learner.ordered_rules_.start)[fired]
+        else:
+            yield np.zeros(len(part), np.int64)
+
+
+def _branch_sizes(learner: FittedTree) -> IntArray:
+    """By node, the tests from the root to it, with the terms of its function in a model tree."""
+    depths = learner.tree_.depth.astype(np.int64)
+    return depths + np.diff(learner.linear_.first) if isinstance(learner, FittedModelTree) else depths
+
+
+def _of_tree(learner: FittedTree, sizes: IntArray, values: FloatArray) -> Iterator[IntArray]:
+    tree = learner.packed_tree_
+    cells = values.T
+    with uncompiled():
+        leaves, divided = tree.descended(cells)
+    found = sizes[leaves]
+    most = max(MAX_TESTS, int(sizes.max()))
+    at_once = max(1, _LEAVES // learner.tree_.n_nodes)
+    done = 0
+    for first in range(0, len(divided), at_once):
+        rows = divided[first : first + at_once]
+        with uncompiled():
+            reached, owners, _ = tree.placed(cells, rows)
+        together = np.bincount(np.searchsorted(rows, owners), weights=sizes[reached], minlength=len(rows))
+        found[rows] = np.minimum(together.astype(np.int64), most)
+        yield found[done : rows[-1] + 1]
+        done = int(rows[-1]) + 1
+    yield found[done:]

@@ -1,0 +1,129 @@
+"""The length of reasons is known before they are written, and limited alike in every format."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from learners.rules import RuleSetClassifier
+from learners.table import Table
+from learners.trees import DecisionTreeClassifier
+from learners.trees.paths import MAX_TESTS
+from learners.types import FloatArray
+from service.errors import TooLarge
+from service.operations.answering import Call, Format, answer
+from service.operations.predict import Bounds
+from service.operations.reason_sizes import reason_sizes
+from service.operations.rows import Options
+from service.operations.served import ServedModel
+from tests.service.operations.serving_models import (
+    describe,
+    mixed_classifier,
+    mixed_model_tree,
+    mixed_regressor,
+    mixed_table,
+    serve,
+)
+
+
+def rows_with_gaps() -> FloatArray:
+    values = mixed_table(seed=5)[0].values.copy()
+    values[np.random.default_rng(5).random(values.shape) < 0.2] = np.nan
+    values[0] = np.nan
+    values[1, 2] = -1
+    return values
+
+
+def mixed_rules() -> ServedModel:
+    return serve(RuleSetClassifier().fit(*mixed_table()))
+
+
+@pytest.mark.parametrize("make", [mixed_classifier, mixed_regressor, mixed_model_tree])
+def test_of_a_tree_the_length_is_that_of_the_reason(make: Callable[[], ServedModel]) -> None:
+    model = make()
+    values = rows_with_gaps()
+    found = np.concatenate(list(reason_sizes(model.learner, values)))
+    told = model.learner.explain(Table(model.inputs.columns, values))
+    assert found.tolist() == [one.n_tests for one in told]
+    assert len(set(found.tolist())) > 3
+
+
+def test_of_rules_it_is_the_conditions_of_one_and_the_number_of_those_before() -> None:
+    learner = mixed_rules().learner
+    values = rows_with_gaps()
+    told = [one.to_json() for one in learner.explain(Table(learner.columns_, values))]
+    assert np.concatenate(list(reason_sizes(learner, values))).tolist() == [
+        len(one["conditions"]) + one["rank"] - 1 for one in told
+    ]
+
+
+def test_of_very_many_branches_it_is_no_less_than_what_is_told() -> None:
+    rows = np.arange(1200.0).reshape(-1, 1)
+    learner = DecisionTreeClassifier().fit(rows, np.where(rows[:, 0] % 2 == 0, "a", "b"))
+    sizes = np.concatenate(list(reason_sizes(learner, np.array([[np.nan], [600.0]]))))
+    cut, whole = learner.explain([[np.nan], [600.0]])
+    assert cut.n_tests <= sizes[0] <= MAX_TESTS
+    assert sizes[1] == whole.n_tests
+
+
+def _sent(form: Format) -> bytes:
+    """Four rows, of which two lack a value."""
+    rows = [{"size": 0.5, "a:b": 1}, {"size": None, "a:b": 1}, {"size": -1, "a:b": 2}, {"size": None, "a:b": 0}]
+    if form == "json":
+        return json.dumps({"rows": rows}).encode()
+    if form == "ndjson":
+        return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    if form == "arrow":
+        table = pa.Table.from_pylist(rows)
+        sink = io.BytesIO()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        return sink.getvalue()
+    comma = "," if form == "csv" else "\t"
+    lines = [comma.join("" if value is None else str(value) for value in row.values()) for row in rows]
+    return "\n".join([comma.join(rows[0]), *lines]).encode()
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "tsv", "ndjson", "arrow"])
+@pytest.mark.parametrize("wanted", ["json", "csv", "ndjson"])
+def test_one_limit_holds_in_every_format_before_anything_is_sent(form: Format, wanted: Format) -> None:
+    model = mixed_classifier()
+    values = np.full((4, len(model.inputs.columns)), np.nan)
+    values[:, 0], values[:, 1] = [0.5, np.nan, -1, np.nan], [1, 1, 2, 0]
+    sizes = [one.n_tests for one in model.learner.explain(Table(model.inputs.columns, values))]
+    call = Call(form, wanted, Options(explain=True))
+
+    def ask(most: int) -> bytes:
+        reply = answer(model, _sent(form), call, replace(Bounds(), tests=most), describe, lambda rows: None)
+        return reply.body if isinstance(reply.body, bytes) else b"".join(reply.body)
+
+    assert ask(sum(sizes)).count(b"\n") >= (wanted != "json")
+    with pytest.raises(TooLarge, match=f"at most {sum(sizes) - 1} tests .* the first 3 rows") as caught:
+        ask(sum(sizes) - 1)
+    assert (caught.value.faults[0].parameter, caught.value.faults[0].allowed) == ("explain", sum(sizes) - 1)
+    with pytest.raises(TooLarge, match="the first 0 rows"):
+        ask(sizes[0] - 1)
+
+
+def test_rows_that_are_not_explained_have_no_such_limit() -> None:
+    model, body = mixed_classifier(), _sent("csv")
+    answer(model, body, Call("csv", "csv"), replace(Bounds(), tests=1), describe, lambda rows: None)
+
+
+def test_a_row_in_error_counts_for_nothing() -> None:
+    model = mixed_classifier()
+    call = Call("json", "json", Options(explain=True))
+    rows = [{"size": "many"}] * 5 + [{"size": 0.5}]
+    values = np.full((1, len(model.inputs.columns)), np.nan)
+    values[0, 0] = 0.5
+    (reason,) = model.learner.explain(Table(model.inputs.columns, values))
+    body = json.dumps({"rows": rows}).encode()
+    reply = answer(model, body, call, replace(Bounds(), tests=reason.n_tests), describe, lambda rows: None)
+    assert isinstance(reply.body, bytes)
+    assert json.loads(reply.body)["summary"] == {"rows": 6, "failed": 5}

@@ -1,0 +1,94 @@
+"""The client against answers made here: what it sends, and how its errors read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from service.client import Rulewood, RulewoodError
+
+
+def client(answer: Callable[[httpx.Request], httpx.Response]) -> Rulewood:
+    return Rulewood("http://service", transport=httpx.MockTransport(answer))
+
+
+def sent_by(call: Callable[[Rulewood], Any]) -> Any:
+    """The JSON that a call sends."""
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, json={})
+
+    with client(answer) as rulewood:
+        call(rulewood)
+    assert seen[0].headers["content-type"] == "application/json"
+    return json.loads(seen[0].content)
+
+
+def test_values_of_numpy_are_sent_as_numbers_and_nan_as_missing() -> None:
+    row = {
+        "count": np.int64(3),
+        "share": np.float32(0.5),
+        "wide": np.float64(1e300),
+        "flag": np.bool_(True),
+        "name": np.str_("ä"),
+        "gone": np.nan,
+        "small": np.float32("nan"),
+    }
+    expected = {"count": 3, "share": 0.5, "wide": 1e300, "flag": True, "name": "ä", "gone": None, "small": None}
+    assert sent_by(lambda rulewood: rulewood.predict("m", [row])) == {"rows": [expected]}
+    assert sent_by(lambda rulewood: rulewood.explain("m", [MappingProxyType(row)])) == {"rows": [expected]}
+    assert sent_by(lambda rulewood: rulewood.question("m", [row], costs={"x": np.int8(2)}))["costs"] == {"x": 2}
+
+
+def test_what_is_no_json_value_is_refused_by_name() -> None:
+    with pytest.raises(TypeError, match=r"object .* cannot be sent as JSON"):
+        sent_by(lambda rulewood: rulewood.predict("m", [{"x": object()}]))
+
+
+def refused(status: int, problem: dict[str, Any]) -> str:
+    with client(lambda _: httpx.Response(status, json=problem)) as rulewood, pytest.raises(RulewoodError) as caught:
+        rulewood.model("m")
+    assert (caught.value.status, caught.value.problem) == (status, problem)
+    return str(caught.value)
+
+
+def test_a_refusal_says_of_each_fault_where_it_is() -> None:
+    faults = [
+        {"message": "the value is missing", "row": 0, "column": "a"},
+        {"message": "column 'b' takes numbers", "row": 3, "column": "b"},
+        {"message": "must be given", "parameter": "wanted"},
+        {"message": "a quote is never closed", "line": 7},
+    ]
+    problem = {"title": "Not valid", "detail": "No row can be answered", "errors": faults, "errors_total": 30}
+    assert refused(422, problem).splitlines() == [
+        "Not valid (422): No row can be answered",
+        "  - row 0, column a: the value is missing",
+        "  - row 3: column 'b' takes numbers",
+        "  - parameter wanted: must be given",
+        "  - line 7: a quote is never closed",
+        "  and 26 more",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "told"),
+    [
+        ("failed", {"type": "data", "detail": "the target is constant"}, "job job_1 failed: the target is constant"),
+        ("cancelled", None, "job job_1 cancelled"),
+    ],
+)
+def test_a_job_that_ended_badly_is_told_by_its_state(state: str, error: Any, told: str) -> None:
+    job = {"id": "job_1", "state": state, "error": error, "message": ""}
+    with client(lambda _: httpx.Response(200, json=job)) as rulewood:
+        with pytest.raises(RulewoodError) as caught:
+            rulewood.wait("job_1")
+        assert (caught.value.status, str(caught.value)) == (0, told)
+        assert rulewood.wait("job_1", check=False) == job
