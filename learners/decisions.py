@@ -115,14 +115,19 @@ def regrets(utility: FloatArray | None, n_classes: int) -> FloatArray:
 
 
 def threshold_utility(positive: int, threshold: float) -> FloatArray:
-    """The utilities of two classes by which one of them is decided from a probability on.
+    """The utilities of two classes by which one of them is decided from a probability on, that included.
+
+    Ties go to the first class; so that the second one is decided at exactly its threshold, this is lowered by
+    the width of two ties.
 
     Args:
         positive: code of that class, 0 or 1.
-        threshold: from 0 to 1; at exactly this probability the first in class order is decided.
+        threshold: from 0 to 1.
     """
     if not 0 <= threshold <= 1:
         raise ParameterError(f"threshold must be >= 0 and <= 1; it is {quoted(threshold)}", field="threshold")
+    if positive == 1:
+        threshold -= 2 * TIE * max(threshold, 1 - threshold)
     matrix = np.zeros((2, 2))
     matrix[positive, positive] = 1 - threshold
     matrix[1 - positive, 1 - positive] = threshold

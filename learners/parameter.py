@@ -52,8 +52,8 @@ class Parameter:
         }[self.type]
         if self.type in ("integer", "number"):
             sign = ">" if self.exclusive_minimum else ">="
-            bounds = [f"{sign} {self.minimum:g}"] if self.minimum is not None else []
-            bounds += [f"<= {self.maximum:g}"] if self.maximum is not None else []
+            bounds = [f"{sign} {_bound_text(self.minimum)}"] if self.minimum is not None else []
+            bounds += [f"<= {_bound_text(self.maximum)}"] if self.maximum is not None else []
             words += "".join(" " + bound for bound in bounds[:1]) + "".join(f" and {bound}" for bound in bounds[1:])
         return words + (f", or null ({self.none_means})" if self.optional else "")
 
@@ -154,6 +154,11 @@ def _is_number(value: Any) -> bool:
         return math.isfinite(value)
     except OverflowError:  # an integer beyond every double
         return False
+
+
+def _bound_text(bound: float) -> str:
+    """Whole numbers with all their digits, as six would name another bound."""
+    return str(bound) if isinstance(bound, int) else f"{bound:g}"
 
 
 def _choice_text(value: str | bool) -> str:

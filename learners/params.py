@@ -37,6 +37,9 @@ _KEY = "rulewood.parameter"
 #: The key among given parameters that names a preset.
 PRESET = "preset"
 
+#: The largest whole number of a parameter that does not say otherwise: kernels count in 32 bits.
+LARGEST_COUNT = 2**31 - 1
+
 #: What other parameters must be, by name, for a parameter to differ from its default.
 OnlyWith = Mapping[str, tuple[str | bool, ...]]
 
@@ -46,7 +49,7 @@ def integer(
     meaning: str,
     *,
     minimum: int | None = None,
-    maximum: int | None = None,
+    maximum: int = LARGEST_COUNT,
     none_means: str = "",
     only_with: OnlyWith | None = None,
 ) -> Any:

@@ -80,7 +80,8 @@ class RuleSetClassifier(FittedRules):
     )
     confidence: float = real(
         0.25,
-        "Confidence of the pessimistic estimate; smaller values drop more.",
+        "Confidence of the pessimistic estimate, by which conditions are dropped and the rules of a class ordered; "
+        "smaller values drop more.",
         minimum=0,
         maximum=0.5,
         exclusive_minimum=True,
@@ -100,12 +101,14 @@ class RuleSetClassifier(FittedRules):
         0.5,
         "Weight of the rules' own bits beside those of their exceptions; larger values keep fewer rules.",
         minimum=0,
+        maximum=1e9,
+        only_with={"subset": ("mdl",)},
     )
     redundancy: float = real(
         1.0,
         "How many times over the rows say the same; larger values keep fewer rules.",
-        minimum=0,
-        exclusive_minimum=True,
+        minimum=1e-9,
+        maximum=1e9,
         only_with={"subset": ("mdl",)},
     )
     max_rules: int | None = integer(

@@ -2,8 +2,8 @@
 
 It stands in a request as an object with one member. ``utility`` and ``costs`` say of a decided and a true
 class what the decision is worth or costs, by their labels (pairs that are not named have 0) or as rows of
-numbers in the order of the model's classes. ``threshold`` says from which probability on one of two classes
-is decided. All come down to expected utility, and ties to the one rule of :mod:`learners.decisions`.
+numbers in the order of the model's classes. ``threshold`` says from which probability on, that included, one of
+two classes is decided. All come down to expected utility, and ties to the one rule of :mod:`learners.decisions`.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ _UTILITIES = {
 }
 _THRESHOLD = {
     "type": "object",
-    "description": "of two classes: from which probability on one is decided; at exactly it the first of `classes` is",
+    "description": "of two classes: `class` is decided where its probability is >= `at` (within 1e-12), else the other",
     "properties": {
         "class": {"type": ["string", "number", "boolean"]},
         "at": {"type": "number", "minimum": 0, "maximum": 1},

@@ -46,7 +46,17 @@ def test_ties_go_to_the_first_class():
     assert decide(np.array([[0.5, 0.5], [0.25, 0.75]])).tolist() == [0, 1]
     utility = utility_matrix({"nospam": {"nospam": 3}, "spam": {"spam": 1}}, MAIL)
     assert decide(np.array([[0.25, 0.75]]), utility).tolist() == [0]
-    assert decide(np.array([[0.25, 0.75]]), threshold_utility(1, 0.75)).tolist() == [0]
+
+
+@given(at=st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0, 5e-324, 0.5, np.nextafter(1, 0)])))
+def test_a_threshold_decides_its_class_at_exactly_it_whichever_comes_first(at):
+    for positive in (0, 1):
+        utility = threshold_utility(positive, at)
+        for share in (at, at - 1e-9, at + 1e-9, 0.0, 1.0):
+            if 0 <= share <= 1:
+                shares = np.empty((1, 2))
+                shares[0, positive], shares[0, 1 - positive] = share, 1 - share
+                assert (decide(shares, utility)[0] == positive) == (share >= at or at - share < 1e-12)
 
 
 def test_what_rounding_may_part_is_a_tie():

@@ -16,7 +16,7 @@ from learners.params import Parameterised, choice, flag, integer, learner, mappi
 @learner
 class Example(Parameterised):
     depth: int | None = integer(None, "Greatest depth.", minimum=1, maximum=30, none_means="no limit")
-    leaf: int = integer(2, "Fewest rows.", minimum=1)
+    leaf: int = integer(2, "Fewest rows.", minimum=1, maximum=10**9)
     share: float = real(0.5, "A share.", minimum=0.0, maximum=1.0)
     rate: float = real(0.1, "A rate.", minimum=0.0, exclusive_minimum=True)
     prune: bool = flag(True, "Whether to prune.")
@@ -37,7 +37,7 @@ GOOD: dict[str, list[Any]] = {
 }
 BAD: dict[str, list[Any]] = {
     "depth": [0, 31, 1.5, "3", True, math.nan, math.inf, 10**400, [1]],
-    "leaf": [None, 0, -1, 0.5],
+    "leaf": [None, 0, -1, 0.5, 10**9 + 1],
     "share": [-0.1, 1.1, math.nan, None, "0.5", True],
     "rate": [0, -1, math.inf],
     "prune": [1, 0, "true", None],
@@ -47,7 +47,7 @@ BAD: dict[str, list[Any]] = {
 }
 ALLOWED = {
     "depth": "a whole number >= 1 and <= 30, or null (no limit)",
-    "leaf": "a whole number >= 1",
+    "leaf": "a whole number >= 1 and <= 1000000000",
     "share": "a finite number >= 0 and <= 1",
     "rate": "a finite number > 0",
     "prune": "true or false",

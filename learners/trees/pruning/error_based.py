@@ -74,8 +74,8 @@ def check_confidence(confidence: float) -> None:
 
 
 def normal_quantile(confidence: float) -> float:
-    """The standard normal quantile that leaves this share above it."""
-    return NormalDist().inv_cdf(1 - confidence)
+    """The standard normal quantile that leaves this share above it, however small that is."""
+    return -NormalDist().inv_cdf(confidence)  # 1 - confidence would round to 1
 
 
 @kernel

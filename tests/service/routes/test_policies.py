@@ -69,7 +69,7 @@ def labels(answer: dict[str, Any]) -> list[Any]:
         {"utility": {"nospam": {"spam": -1}, "spam": {"nospam": -10}}},
         {"costs": [[0, 1], [10, 0]]},
         {"utility": [[0, -1], [-10, 0]]},
-        {"threshold": {"class": "spam", "at": 10 / 11}},
+        {"threshold": {"class": "spam", "at": 10 / 11 + 1e-9}},
         {"threshold": {"class": "nospam", "at": 1 / 11}},
     ],
 )
@@ -87,6 +87,13 @@ def test_these_costs_move_the_threshold_to_10_of_11_where_the_tie_goes_to_the_fi
     ]
     assert answer["decision"] == decision
     assert ask(mail, {"rows": _WORDS}) == plain
+
+
+@pytest.mark.parametrize(("at", "decided"), [(0.9, "spam"), (10 / 11, "spam"), (0.91, "nospam"), (1, "nospam")])
+def test_a_threshold_decides_its_class_at_exactly_its_probability(mail: Api, at: float, decided: str) -> None:
+    answer = ask(mail, {"rows": _WORDS[1:2], "decision": {"threshold": {"class": "spam", "at": at}}})
+    assert answer["predictions"][0]["probabilities"][1] == pytest.approx(10 / 11)
+    assert labels(answer) == [decided]
 
 
 def test_reasons_come_with_the_label_of_the_decision(mail: Api) -> None:

@@ -1,0 +1,108 @@
+"""Every number that a learner's schema allows can be learned with, or is refused by name: nothing else comes out."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+
+from learners import catalog
+from learners.checks import samples
+from learners.errors import ParameterError
+from learners.params import LARGEST_COUNT
+
+_REALS = (5e-324, sys.float_info.min, 1e-17, 1e-9, 1 - 2**-53, 1e9, 1e150, sys.float_info.max, 10**300)
+_WHOLES = (0, 1, 2**31 - 1, 2**31, 2**53 - 1, 2**63 - 1, 2**63, 10**19, 10**300)
+_FACTORS = (0, *_REALS, -1e150, -sys.float_info.max, -(10**300))
+_FIRST, _SECOND, _ = samples.LABELS
+_OBJECTS = {
+    "costs": [{"height": number} for number in _FACTORS],
+    "class_weight": [{_FIRST: number} for number in _FACTORS] + [dict.fromkeys(samples.LABELS, f) for f in _FACTORS],
+    "utility": [{_FIRST: {_FIRST: number, _SECOND: -number}} for number in _FACTORS],
+}
+#: What numbers need beside them for an effect, where no declaration says it.
+_BESIDE = {("decision-tree-classifier", "confidence"): {"pruning": "error-based", "subtree_raising": True}}
+
+
+def values_of(parameter):
+    if parameter.type == "object":
+        return _OBJECTS[parameter.name]
+    bounds = [bound for bound in (parameter.minimum, parameter.maximum) if bound is not None]
+    near = [math.nextafter(float(bound), side) for bound in bounds for side in (-math.inf, math.inf)]
+    if parameter.type == "integer":
+        return dict.fromkeys([*bounds, *(bound + step for bound in bounds for step in (-1, 1)), *_WHOLES])
+    return dict.fromkeys([*bounds, *near, *_REALS])
+
+
+def fitted(name, parameters, field, sample):
+    """The learner fitted; ``None`` if the field was refused."""
+    try:
+        return catalog.make(name, parameters).fit(sample.table, sample.target)
+    except ParameterError as error:
+        if error.field == field:
+            return None
+        raise
+
+
+NUMBERS = [
+    (learner, parameter)
+    for learner in catalog.LEARNERS
+    for parameter in learner.parameters()
+    if parameter.type in ("integer", "number", "object")
+]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("learner", "parameter"), NUMBERS, ids=lambda one: one.name)
+def test_extreme_numbers_are_learned_with_or_refused_by_name(learner, parameter):
+    sample = samples.mixed(learner.capabilities, 30)
+    beside = {name: choices[0] for name, choices in parameter.only_with}
+    beside |= _BESIDE.get((learner.name, parameter.name), {})
+    learned = 0
+    for value in values_of(parameter):
+        model = fitted(learner.name, beside | {parameter.name: value}, parameter.name, sample)
+        if model is None:
+            continue
+        learned += 1
+        if learner.capabilities.task == "classification":
+            np.testing.assert_allclose(model.predict_proba(sample.table).sum(axis=1), 1, atol=1e-9)
+        else:
+            assert np.isfinite(model.predict(sample.table)).all(), value
+    assert learned > 1
+
+
+@pytest.mark.parametrize("learner", catalog.LEARNERS, ids=lambda one: one.name)
+def test_every_whole_number_has_a_largest_that_the_kernels_hold(learner):
+    for parameter in learner.parameters():
+        if parameter.type == "integer":
+            assert parameter.maximum is not None
+            assert parameter.maximum <= (2**53 - 1 if parameter.name == "seed" else LARGEST_COUNT)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "field", "words"),
+    [
+        ("decision-tree-classifier", {"max_depth": 10**19}, "max_depth", "<= 2147483647"),
+        ("model-tree-regressor", {"max_depth": 10**30}, "max_depth", "<= 2147483647"),
+        ("rule-set-classifier", {"seed": 2**53}, "seed", "<= 9007199254740991"),
+        ("rule-set-classifier", {"redundancy": 1e-10}, "redundancy", ">= 1e-09"),
+        ("rule-set-classifier", {"theory_weight": 1e10}, "theory_weight", "<= 1e+09"),
+    ],
+)
+def test_the_refusal_tells_the_range_with_every_digit(name, parameters, field, words):
+    with pytest.raises(ParameterError, match=f"parameter {field} must be .*{words.replace('+', '[+]')}") as caught:
+        catalog.make(name, parameters)
+    assert caught.value.field == field
+
+
+def test_a_confidence_too_small_to_be_told_from_none_still_prunes():
+    """1 - 1e-17 is 1 as a double, of which there is no quantile; the quantile of 1e-17 itself is -8.49."""
+    sample = samples.mixed(catalog.get("decision-tree-classifier").capabilities)
+    leaves = [
+        catalog.make("decision-tree-classifier", {"pruning": "error-based", "confidence": confidence})
+        .fit(sample.table, sample.target)
+        .n_leaves_
+        for confidence in (0.25, 1e-15, 1e-17, 5e-324)
+    ]
+    assert leaves == sorted(leaves, reverse=True)
+    assert leaves[-1] < leaves[0]
