@@ -59,7 +59,7 @@ class Parameter:
 
     def check(self, value: Any) -> None:
         """Raise :class:`ParameterError` unless the value is allowed."""
-        if value is None and self.optional:
+        if value is self.default or (value is None and self.optional):
             return
         if not self._fits(value):
             raise ParameterError(

@@ -36,7 +36,9 @@ _BUDGET = 10_000_000
 #: Room for nodes at first: one for so many rows, between these. Of much room only what is used takes memory; it
 #: grows by half when needed, which takes a copy.
 _ROWS_A_NODE = 4
-_FEWEST_NODES, _MOST_NODES = 64, 1 << 18
+_FEWEST_NODES, _MOST_NODES = 1024, 1 << 18
+#: The same for entries of levels and for waiting nodes.
+_FEWEST_ENTRIES = 64
 
 
 class Growth:
@@ -49,7 +51,7 @@ class Growth:
         self.work: Work = new_work(prepared.problem, prepared.rules)
         columns = len(prepared.problem.columns)
         room = min(max(prepared.n_rows // _ROWS_A_NODE, _FEWEST_NODES), _MOST_NODES)
-        self.grown: Grown = new_grown(room, _FEWEST_NODES, _FEWEST_NODES, columns, prepared.rules.n_values)
+        self.grown: Grown = new_grown(room, _FEWEST_ENTRIES, _FEWEST_ENTRIES, columns, prepared.rules.n_values)
         self.counters: IntArray = np.zeros(N_COUNTERS, np.int64)
         self.grown.nodes[0].count = prepared.n_rows
         self.counters[N_NODES] = 1

@@ -247,11 +247,13 @@ COMBINATIONS_AT_ONCE = 4096
 def new_work(problem: Problem, rules: Rules) -> Work:
     """Scratch memory for a problem."""
     capacity = problem.row.shape[0]
-    codes = int(problem.columns.n_codes.max(initial=0))
-    levels = int(problem.columns.n_codes[problem.columns.n_levels > 0].max(initial=1))
+    plain = problem.columns.view(np.ndarray)  # whose fields are read in a tenth of the time
+    n_codes = plain["n_codes"]
+    codes = int(n_codes.max(initial=0))
+    levels = int(n_codes[plain["n_levels"] > 0].max(initial=1))
     label_bits = problem.layout.label_bits
     combinations = (codes + 1) << label_bits
-    coded = problem.columns.n_codes[problem.columns.is_coded].astype(np.int64)
+    coded = n_codes[plain["is_coded"]].astype(np.int64)
     together = max(combinations, min(int(((coded + 1) << label_bits).sum()), COMBINATIONS_AT_ONCE))
     branches = 2 * levels + 2  # intervals without rows may lie between those with rows
     weighted = 1 if rules.unit else capacity
