@@ -6,13 +6,22 @@ scikit-learn contract catch them too.
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
+
 #: Longest piece of a caller's own text that a message repeats.
 QUOTE_LIMIT = 80
 
 
 def quoted(value: object, limit: int = QUOTE_LIMIT) -> str:
-    """``repr`` of a caller's value, cut so that no message grows with its input."""
+    """A caller's value, cut so that no message grows with its input.
+
+    Texts as ``repr`` quotes them; what else JSON can say in its words (``null``, ``true``), as what is allowed is told.
+    """
     text = repr(value)
+    if value is None or isinstance(value, bool | list | dict):
+        with suppress(TypeError, ValueError, RecursionError):
+            text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= limit else f"{text[:limit]}... ({len(text)} characters)"
 
 

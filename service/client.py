@@ -303,7 +303,7 @@ class Rulewood:
 
         Args:
             ref: the model.
-            rows: objects by column name; None is missing.
+            rows: objects by column name; None and NaN are missing, numbers may be numpy's.
             explain: add the reason to each answer.
             decision: by what labels are decided: an object with ``utility``, ``costs`` or ``threshold``.
             missing: ``as-model``, ``fractional``, ``most-likely`` or ``reject``.

@@ -20,6 +20,8 @@ MEDIA_TYPE = "application/problem+json"
 #: Longest text of a caller's value that is repeated in a fault.
 VALUE_LIMIT = 100
 _ALLOWED_LIMIT = 20
+#: Arrays and objects in each other that are repeated.
+_LEVELS = 3
 _DETAIL_LIMIT = 2000
 
 
@@ -110,14 +112,14 @@ def _allowed(allowed: Any) -> Any:
     return _plain(allowed)
 
 
-def _plain(value: Any) -> Any:
-    """A strict-JSON stand-in: finite numbers stay, texts are cut, anything else becomes its text."""
+def _plain(value: Any, levels: int = _LEVELS) -> Any:
+    """A strict-JSON stand-in: finite numbers stay, texts are cut, what is deep or long or else becomes its text."""
     if value is None or isinstance(value, bool | int | float | str):
         return _plain_scalar(value)
-    if isinstance(value, Mapping) and len(value) <= _ALLOWED_LIMIT:
-        return {_cut(str(key), VALUE_LIMIT): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple) and len(value) <= _ALLOWED_LIMIT:
-        return [_plain(item) for item in value]
+    if levels and isinstance(value, Mapping) and len(value) <= _ALLOWED_LIMIT:
+        return {_cut(str(key), VALUE_LIMIT): _plain(item, levels - 1) for key, item in value.items()}
+    if levels and isinstance(value, list | tuple) and len(value) <= _ALLOWED_LIMIT:
+        return [_plain(item, levels - 1) for item in value]
     return _cut(f"{type(value).__name__} of {len(value)}" if hasattr(value, "__len__") else str(value), VALUE_LIMIT)
 
 

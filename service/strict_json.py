@@ -7,6 +7,7 @@ nesting beyond a limit. On the way out a number that is not finite is an error, 
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
 import re
@@ -21,29 +22,40 @@ from service.errors import BadRequest, Fault, Invalid
 _decoder = msgspec.json.Decoder()
 #: Longest piece of a caller's text that a message repeats.
 QUOTE_LIMIT = 80
+#: How messages call the text, unless told.
+THE_BODY = "the body"
 #: Most digits of an integer.
 MAX_DIGITS = 4300
 _LARGEST = repr(sys.float_info.max)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+#: What a byte that is no UTF-8 becomes where it is to be found again.
+_ESCAPED_BYTE = re.compile(r"[\udc80-\udcff]")
 
 
-def decode(body: bytes, max_depth: int) -> Any:
+def decode(body: bytes, max_depth: int, what: str = THE_BODY) -> Any:
     """The value of a JSON text.
 
     Args:
         body: UTF-8 text.
         max_depth: arrays and objects may be nested this deep.
+        what: how messages call the text.
 
     Raises:
         BadRequest: not JSON at all.
         Invalid: JSON, but with something in it that is refused (see the module).
     """
-    value = _parse(body, max_depth)
-    n_keys = _count_keys(value, max_depth)
+    body = _without_order_mark(body)
+    value = _parse(body, max_depth, what)
+    n_keys = _count_keys(value, max_depth, what)
     refuse_duplicate_keys(body, n_keys)
     if rb"\u0000" in body:
-        _refuse_nul(value)
+        _refuse_nul(value, what)
     return value
+
+
+def _without_order_mark(body: bytes) -> bytes:
+    """Blanks in place of a byte order mark, which RFC 8259 lets a reader pass over; all else keeps its place."""
+    return b"   " + body[3:] if body.startswith(codecs.BOM_UTF8) else body
 
 
 def decode_sparing(body: bytes, max_depth: int, spared: Sequence[str]) -> tuple[Any, dict[int, list[Fault]]]:
@@ -59,6 +71,7 @@ def decode_sparing(body: bytes, max_depth: int, spared: Sequence[str]) -> tuple[
     Raises:
         BadRequest, Invalid: as :func:`decode`, if anything else is wrong too.
     """
+    body = _without_order_mark(body)
     try:
         return decode(body, max_depth), {}
     except Invalid:
@@ -67,10 +80,10 @@ def decode_sparing(body: bytes, max_depth: int, spared: Sequence[str]) -> tuple[
         if not found or any(len(path) < 2 or path[0] not in spared for path, _ in found):
             raise
     if any(_has_surrogate(text) for _, item in _walk(value) for text in (item if isinstance(item, dict) else (item,))):
-        _refuse_in_detail(body)
-    refuse_duplicate_keys(body, _count_keys(value, max_depth))
+        _refuse_in_detail(body, THE_BODY)
+    refuse_duplicate_keys(body, _count_keys(value, max_depth, THE_BODY))
     if rb"\u0000" in body:
-        _refuse_nul(value)
+        _refuse_nul(value, THE_BODY)
     faults: dict[int, list[Fault]] = {}
     for path, item in found:
         fault = _number_fault(value, path, item)
@@ -86,22 +99,47 @@ def _parent_of(value: Any, path: tuple[str | int, ...]) -> Any:
     return value
 
 
-def _parse(body: bytes, max_depth: int) -> Any:
+def _parse(body: bytes, max_depth: int, what: str) -> Any:
     try:
         return _decoder.decode(body)
     except RecursionError:
-        raise _too_deep(max_depth) from None
+        raise _too_deep(max_depth, what) from None
     except msgspec.ValidationError as error:
-        _refuse_in_detail(body)
-        raise Invalid(f"The body holds a number that is out of range: {error}") from None
+        _refuse_in_detail(body, what)
+        raise Invalid(f"{_first(what)} holds a number that is out of range: {error}") from None
     except msgspec.DecodeError as error:
         if not body.strip():
-            message = "The body is empty; JSON is expected"
-            raise BadRequest(message, [Fault("the body is empty", parameter="body", allowed="JSON")]) from None
-        _refuse_in_detail(body)
-        raise BadRequest(f"The body is not strict JSON: {error}") from None
+            message = f"{_first(what)} is empty; JSON is expected"
+            raise BadRequest(message, [Fault(f"{what} is empty", parameter="body", allowed="JSON")]) from None
+        _refuse_in_detail(body, what)
+        raise BadRequest(f"{_first(what)} is not strict JSON: {error}") from None
+    except UnicodeDecodeError:
+        raise _not_utf8(body, what) from None
+
+
+def _first(what: str) -> str:
+    """The same at the beginning of a sentence."""
+    return what[:1].upper() + what[1:]
+
+
+def _not_utf8(body: bytes, what: str) -> BadRequest:
+    """The error of a text in another encoding, with the place of the first byte that is none of UTF-8's."""
+    at = _first_bad_byte(body)
+    said = f"is not UTF-8: byte 0x{body[at]:02x} at offset {at}"
+    marked = _with_marks(body, "surrogateescape")
+    for path, item in _walk(marked):
+        if any(isinstance(text, str) and _ESCAPED_BYTE.search(text) for text in (item, *path[-1:])):
+            fault = _fault_at(marked, path, said, what=what)
+            return BadRequest(f"{_first(what)} {said}, in {fault.parameter or 'a text'}", [fault])
+    return BadRequest(f"{_first(what)} {said}", [Fault(f"{what} {said}", parameter="body")])
+
+
+def _first_bad_byte(body: bytes) -> int:
+    try:
+        body.decode()
     except UnicodeDecodeError as error:
-        raise BadRequest(f"The body is not UTF-8: {error.reason} at byte {error.start} of a text") from None
+        return error.start
+    return 0
 
 
 class _NotFinite(str):
@@ -112,7 +150,7 @@ class _OutOfRange(str):
     """Stands for a number that is too large for a double, or has too many digits, as it was written."""
 
 
-def _refuse_in_detail(body: bytes) -> None:
+def _refuse_in_detail(body: bytes, what: str) -> None:
     """Raise an error that names each place, if all that is wrong with a text are numbers or surrogates.
 
     Raises:
@@ -123,19 +161,21 @@ def _refuse_in_detail(body: bytes) -> None:
     numbers, surrogates = [], []
     for path, item in _walk(value):
         if isinstance(item, _NotFinite | _OutOfRange):
-            numbers.append(_number_fault(value, path, item))
+            numbers.append(_number_fault(value, path, item, what))
         elif _has_surrogate(item) or (path and _has_surrogate(path[-1])):
-            surrogates.append(_fault_at(value, path, "holds a lone surrogate, which is half a character"))
+            surrogates.append(_fault_at(value, path, "holds a lone surrogate, which is half a character", what=what))
     if numbers:
         raise Invalid(numbers[0].message, numbers)
     if surrogates:
-        raise BadRequest(f"The body is not strict JSON: {surrogates[0].message}", surrogates)
+        raise BadRequest(f"{_first(what)} is not strict JSON: {surrogates[0].message}", surrogates)
 
 
-def _with_marks(body: bytes) -> Any:
+def _with_marks(body: bytes, errors: str = "strict") -> Any:
     """The value of a text with marks for what no double holds; None if it is no JSON even so."""
     try:
-        return json.loads(body.decode(), parse_constant=_NotFinite, parse_float=_read_float, parse_int=_read_int)
+        return json.loads(
+            body.decode(errors=errors), parse_constant=_NotFinite, parse_float=_read_float, parse_int=_read_int
+        )
     except (ValueError, RecursionError):
         return None
 
@@ -168,22 +208,26 @@ def _walk(value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:
             stack.extend(((*path, index), item[index]) for index in reversed(range(len(item))))
 
 
-def _number_fault(body: Any, path: tuple[str | int, ...], number: _NotFinite | _OutOfRange) -> Fault:
+def _number_fault(
+    body: Any, path: tuple[str | int, ...], number: _NotFinite | _OutOfRange, what: str = THE_BODY
+) -> Fault:
     if isinstance(number, _NotFinite):
-        return _fault_at(body, path, f"is {number}; JSON knows no NaN and no Infinity, a missing value is null")
+        return _fault_at(
+            body, path, f"is {number}; JSON knows no NaN and no Infinity, a missing value is null", what=what
+        )
     if len(number.lstrip("-")) > MAX_DIGITS and number.lstrip("-").isdigit():
         said = f"has {len(number.lstrip('-'))} digits, so it is out of range; an integer has at most {MAX_DIGITS}"
-        return _fault_at(body, path, said, allowed=f"at most {MAX_DIGITS} digits")
+        return _fault_at(body, path, said, allowed=f"at most {MAX_DIGITS} digits", what=what)
     said = f"is {number[:QUOTE_LIMIT]}, which is out of range: a number lies between -{_LARGEST} and {_LARGEST}"
-    return _fault_at(body, path, said, allowed={"ge": -sys.float_info.max, "le": sys.float_info.max})
+    return _fault_at(body, path, said, allowed=f"numbers >= -{_LARGEST} and <= {_LARGEST}", what=what)
 
 
-def _fault_at(body: Any, path: tuple[str | int, ...], said: str, *, allowed: Any = None) -> Fault:
+def _fault_at(body: Any, path: tuple[str | int, ...], said: str, *, allowed: Any = None, what: str = THE_BODY) -> Fault:
     """A fault of the value at a path, with the row and column that the path leads to."""
     where = _escaped(".".join(str(step) for step in path))
     row = next((step for step in path if isinstance(step, int)), None)
     column = _column_at(body, path) if row is not None else None
-    return Fault(f"{where or 'the body'} {said}", row=row, column=column, parameter=where or None, allowed=allowed)
+    return Fault(f"{where or what} {said}", row=row, column=column, parameter=where or None, allowed=allowed)
 
 
 def _column_at(body: Any, path: tuple[str | int, ...]) -> str | None:
@@ -198,24 +242,24 @@ def _column_at(body: Any, path: tuple[str | int, ...]) -> str | None:
 
 def _escaped(text: str) -> str:
     """A key, cut to a sane length, in which half characters are escaped as they were."""
-    return text[:QUOTE_LIMIT].encode("utf-8", "backslashreplace").decode()
+    return text[:QUOTE_LIMIT].replace("\x00", r"\u0000").encode("utf-8", "backslashreplace").decode()
 
 
-def _too_deep(max_depth: int) -> Invalid:
+def _too_deep(max_depth: int, what: str) -> Invalid:
     return Invalid(
-        f"The body is nested too deeply: at most {max_depth} arrays and objects may lie in each other",
+        f"{_first(what)} is nested too deeply: at most {max_depth} arrays and objects may lie in each other",
         [Fault("nesting too deep", allowed=max_depth)],
     )
 
 
-def _count_keys(value: Any, max_depth: int) -> int:
+def _count_keys(value: Any, max_depth: int, what: str) -> int:
     """How many keys all objects hold together; the walk goes level by level, so depth costs no stack."""
     level = [value] if isinstance(value, dict | list) else []
     n_keys = depth = 0
     while level:
         depth += 1
         if depth > max_depth:
-            raise _too_deep(max_depth)
+            raise _too_deep(max_depth, what)
         below: list[Any] = []
         for item in level:
             if isinstance(item, dict):
@@ -256,11 +300,15 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _refuse_nul(value: Any) -> None:
-    for _, item in _walk(value):
-        texts = item if isinstance(item, dict) else (item,)
-        if any(isinstance(text, str) and "\x00" in text for text in texts):
-            raise Invalid(r"The body holds the character NUL (\u0000), which no text here may contain")
+def _refuse_nul(value: Any, what: str) -> None:
+    said = r"holds the character NUL (\u0000), which no text here may contain"
+    faults = [
+        _fault_at(value, path, said, what=what)
+        for path, item in _walk(value)
+        if any(isinstance(text, str) and "\x00" in text for text in (item, *path[-1:]))
+    ]
+    if faults:
+        raise Invalid(f"{_first(what)} {said}: in {faults[0].parameter or 'a text'}", faults)
 
 
 def quoted(text: str) -> str:

@@ -89,11 +89,11 @@ def read_arrow(body: bytes, max_rows: int) -> ArrowRows:
             _check_types(reader.schema)
             batches, n_rows = [], 0
             for batch in reader:
-                n_rows += batch.num_rows
-                if n_rows > max_rows:
-                    raise too_many(n_rows, max_rows)
-                batch.validate(full=True)
+                if n_rows + batch.num_rows > max_rows:
+                    raise too_many(n_rows + batch.num_rows, max_rows)
+                _validate(batch, n_rows)
                 batches.append(batch)
+                n_rows += batch.num_rows
             return ArrowRows(list(reader.schema.names), batches)
     except (pa.ArrowException, OSError, UnicodeDecodeError, struct.error) as error:
         reason = cut(str(error).splitlines()[0] if str(error) else type(error).__name__)
@@ -163,12 +163,60 @@ def _check_types(schema: pa.Schema) -> None:
     texts = (types.is_string, types.is_large_string, types.is_string_view)
     tests = (types.is_integer, types.is_floating, types.is_null, types.is_boolean, *texts)
     for field in schema:
+        if "\0" in field.name:
+            message = f"the name of column {shown(field.name)} holds a NUL character"
+            raise Invalid(message, [Fault(message, column=cut(field.name))])
         kind = field.type.value_type if types.is_dictionary(field.type) else field.type
         if not any(test(kind) for test in tests):
             raise Invalid(
                 f"column {shown(field.name)} has the type {cut(str(field.type))}, which is not read here",
                 [Fault("type not read here", column=cut(field.name), allowed="numbers, booleans and texts")],
             )
+
+
+def _validate(batch: pa.RecordBatch, first: int) -> None:
+    """Raise for cells that are broken, or hold what no text here may contain.
+
+    Args:
+        batch: some rows.
+        first: the number of the first of them.
+
+    Raises:
+        BadRequest: names the column. Invalid: names the column and the row.
+    """
+    import pyarrow as pa
+
+    batch.validate()
+    for name, array in zip(batch.schema.names, batch.columns, strict=True):
+        try:
+            array.validate(full=True)
+        except pa.ArrowInvalid as error:
+            message = f"column {shown(name)} is broken: {cut(str(error).splitlines()[0])}"
+            raise BadRequest(
+                f"The body is no Arrow IPC stream: {message}, counted from row {first}",
+                [Fault(message, column=cut(name))],
+            ) from None
+        row = _first_nul(array)
+        if row is not None:
+            message = f"column {shown(name)} holds a NUL character in row {first + row}"
+            raise Invalid(message, [Fault("NUL character", row=first + row, column=cut(name))])
+
+
+def _first_nul(array: pa.Array) -> int | None:
+    """Where an array's texts hold the first NUL, which no text here may contain."""
+    import pyarrow as pa
+    from pyarrow import compute, types
+
+    if types.is_dictionary(array.type):
+        if _first_nul(array.dictionary) is None:
+            return None
+        array = array.dictionary_decode()
+    if types.is_string_view(array.type):
+        array = array.cast(pa.large_string())
+    if not (types.is_string(array.type) or types.is_large_string(array.type)):
+        return None
+    row = compute.index(compute.match_substring(array, "\0"), True).as_py()
+    return None if row < 0 else int(row)
 
 
 def _is_nan(value: Any) -> bool:

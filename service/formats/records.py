@@ -206,7 +206,7 @@ class RowEncoder:
                 line=line,
                 column=cut(column.name),
                 allowed=coder.allowed,
-                value=shown_value(value),
+                value=value,
             )
             encoded.add_fault(row, fault)
         elif cell == -1.0 and not column.is_numeric:

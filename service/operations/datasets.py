@@ -70,7 +70,7 @@ def parse_options(text: str | None, format_name: str | None, max_depth: int) -> 
 
 def _decode_options(text: str, max_depth: int) -> dict[str, Any]:
     try:
-        record = strict_json.decode(text.encode(), max_depth)
+        record = strict_json.decode(text.encode(), max_depth, "the text of options")
     except BadRequest as error:
         fault = Fault("options must be a JSON object", parameter="options", value=text)
         raise Invalid(f"The options are not valid: {error.detail}", [fault]) from None

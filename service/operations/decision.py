@@ -60,9 +60,9 @@ def parse_decision(text: str, max_depth: int) -> Any:
         Invalid: it is no JSON.
     """
     try:
-        return strict_json.decode(text.encode(), max_depth)
+        return strict_json.decode(text.encode(), max_depth, "the parameter decision")
     except ServiceError as error:
-        raise _refusal(f"decision must be a JSON object: {error.detail}", PARAMETER) from None
+        raise _refusal(error.detail, PARAMETER, "a JSON object") from None
 
 
 def read_decision(sent: Any, target: Column) -> Decision:
@@ -97,7 +97,7 @@ def _by_threshold(value: Any, target: Column, parameter: str) -> Decision:
     at = value["at"]
     if isinstance(at, bool) or not isinstance(at, int | float) or not 0 <= at <= 1:
         message = f"{parameter}.at must be a number >= 0 and <= 1; it is {quoted(at)}"
-        raise _refusal(message, f"{parameter}.at", {"ge": 0, "le": 1})
+        raise _refusal(message, f"{parameter}.at", "numbers >= 0 and <= 1")
     code = class_code(_label(value["class"], parameter), target, parameter)
     return Decision(threshold_utility(code, float(at)), {"threshold": {"class": target.labels[code], "at": at}})
 

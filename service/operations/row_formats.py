@@ -16,7 +16,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from service import strict_json
-from service.errors import Fault, Invalid, ServiceError
+from service.errors import Fault, ServiceError
 from service.formats.arrow_rows import read_arrow
 from service.formats.record_texts import read_csv
 from service.formats.records import RowEncoder
@@ -105,10 +105,11 @@ def read_rows(body: bytes, row_format: RowFormat, bounds: Bounds, encoder: RowEn
 
 def _read_object(line: bytes, number: int, depth: int) -> Any:
     try:
-        return strict_json.decode(line, depth)
+        return strict_json.decode(line, depth, "the line")
     except ServiceError as error:
-        column = error.faults[0].parameter if isinstance(error, Invalid) and error.faults else None
-        return Fault(error.detail, line=number, column=column)
+        first = error.faults[0] if error.faults else Fault("")
+        known = first.column or (first.parameter if first.parameter != "body" else None)
+        return Fault(error.detail, line=number, column=known, allowed=first.allowed)
 
 
 class Writer(Protocol):

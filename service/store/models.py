@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -11,7 +12,7 @@ from sqlalchemy import func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from service.errors import Conflict, NotFound
+from service.errors import Conflict, Fault, NotFound
 from service.store import changes
 from service.store.engines import insert_once, upsert
 from service.store.ids import new_id
@@ -32,7 +33,10 @@ def get(session: Session, workspace: str, name: str) -> Model:
     """
     model = find(session, workspace, name)
     if model is None:
-        raise NotFound(f"There is no model {name[:128]!r}.")
+        bare = re.split("[:@]", name)[0]
+        said = f"here a model is named without version and alias: {bare[:128]!r}" if bare != name else ""
+        faults = [Fault(said, parameter="name", value=name)] if said else []
+        raise NotFound(f"There is no model {name[:128]!r}{said and '; '}{said}.", faults)
     return model
 
 

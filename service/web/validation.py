@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
@@ -14,6 +15,19 @@ from service.errors import BadRequest, Fault, Invalid, ServiceError
 from service.strict_json import quoted
 
 _PARTS = ("body", "query", "path", "header", "cookie")
+#: What a bound in an error means.
+_BOUNDS = {
+    "ge": ">=",
+    "gt": ">",
+    "le": "<=",
+    "lt": "<",
+    "min_length": "a length >=",
+    "max_length": "a length <=",
+    "pattern": "texts of the pattern",
+    "multiple_of": "multiples of",
+}
+#: What is allowed where a value is of another type, by the first word of the error's.
+_TYPES = {"int": "whole numbers", "float": "numbers", "string": "texts", "list": "an array", "dict": "an object"}
 _BEGINNING = re.compile(r"^(Input|String|List|Dictionary|Value|Data) should ")
 
 
@@ -40,11 +54,31 @@ def _fault_of(error: Mapping[str, Any], body_type: Any) -> Fault:
         return _unknown_member(parameter, path, body_type)
     if error["type"] == "missing":
         return Fault(f"{parameter} must be given", parameter=parameter)
-    context = error.get("ctx") or {}
-    allowed = {name: value for name, value in context.items() if name not in ("error", "class_name")}
     said = _BEGINNING.sub("must ", error["msg"])
     message = f"{parameter} {said}" if said != error["msg"] else f"{parameter}: {said}"
-    return Fault(message, parameter=parameter, allowed=allowed or None, value=error.get("input"))
+    return Fault(message, parameter=parameter, allowed=_allowed(error), value=error.get("input"))
+
+
+def _allowed(error: Mapping[str, Any]) -> Any:
+    """What is allowed instead: a list of values, or words."""
+    context = error.get("ctx") or {}
+    for name in ("expected", "expected_tags"):
+        if name in context:
+            return _values(str(context[name]))
+    for name, word in _BOUNDS.items():
+        if name in context:
+            return f"{word} {context[name]}"
+    kind = error["type"].partition("_")[0]
+    return [True, False] if kind == "bool" else _TYPES.get(kind)
+
+
+def _values(expected: str) -> Any:
+    """The values that pydantic names in words: ``'a', 'b' or 3``."""
+    first, _, last = expected.rpartition(" or ")
+    try:
+        return ast.literal_eval(f"[{first + ', ' if first else ''}{last}]")
+    except (SyntaxError, ValueError):
+        return expected
 
 
 def _unknown_member(parameter: str, path: tuple[str | int, ...], body_type: Any) -> Fault:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from learners.errors import ParameterError
+from learners.errors import ParameterError, quoted
 from learners.params import Parameterised, choice, flag, integer, learner, mapping, real
 
 
@@ -69,7 +69,7 @@ def test_other_values_are_refused_with_name_range_and_value(name: str, value: An
     with pytest.raises(ParameterError) as caught:
         Example(**{name: value}).check_params()
     assert caught.value.field == name
-    assert str(caught.value).startswith(f"parameter {name} must be {ALLOWED[name]}; it is {repr(value)[:80]}")
+    assert str(caught.value).startswith(f"parameter {name} must be {ALLOWED[name]}; it is {quoted(value)}")
     assert len(str(caught.value)) < 300
 
 
@@ -120,3 +120,12 @@ def test_parameters_from_json_are_checked_and_whole_numbers_made_integers() -> N
     assert isinstance(made.leaf, int)
     with pytest.raises(ParameterError, match="leaf"):
         Example.from_params({"leaf": 0})
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(None, "null"), (True, "true"), ("it's", '"it\'s"'), (0.1, "0.1"), ({"a": [1, None]}, '{"a": [1, null]}')],
+)
+def test_a_value_is_repeated_in_the_words_of_what_is_allowed(value: Any, told: str) -> None:
+    assert quoted(value) == told
+    assert quoted([value] * 1000).endswith("characters)")

@@ -75,7 +75,7 @@ def test_the_place_of_every_number_out_of_range_is_named_with_the_limit() -> Non
         strict_json.decode(b'{"rows":[{"x":1},{"x":1e400},{"y":NaN}],"explain":-1e999}', DEPTH)
     faults = caught.value.faults
     assert [(fault.row, fault.column) for fault in faults] == [(1, "x"), (2, "y"), (None, None)]
-    assert faults[0].allowed == {"ge": -sys.float_info.max, "le": sys.float_info.max}
+    assert faults[0].allowed == f"numbers >= -{sys.float_info.max!r} and <= {sys.float_info.max!r}"
     assert faults[2].parameter == "explain"
     assert places(b'{"columns":["a","b"],"data":[[1,2],[3,1e999]]}') == [(1, "b", "data.1.1")]
     assert places(b'{"columns":["a"],"data":[[1,2],[3,1e999]]}') == [(1, None, "data.1.1")]
@@ -127,6 +127,46 @@ def test_nesting_up_to_the_limit_is_read() -> None:
 def test_nul_is_refused(body: bytes) -> None:
     with pytest.raises(Invalid, match="NUL"):
         strict_json.decode(body, DEPTH)
+
+
+def test_the_place_of_every_nul_is_named() -> None:
+    assert places(rb'{"rows":[{"a":"b"},{"a":"\u0000","b\u0000":1}],"x":"\u0000"}') == [
+        (1, "a", "rows.1.a"),
+        (1, r"b\u0000", r"rows.1.b\u0000"),
+        (None, None, "x"),
+    ]
+    assert places(rb'"\u0000"') == [(None, None, None)]
+
+
+def test_the_place_of_what_is_no_utf8_is_named() -> None:
+    body = '{"rows":[{"a":"ä"},{"a":"'.encode() + b'x\xe4"}]}'
+    with pytest.raises(BadRequest, match=f"byte 0xe4 at offset {body.index(bytes([0x78, 0xE4])) + 1}, in rows.1.a"):
+        strict_json.decode(body, DEPTH)
+    assert places(body) == [(1, "a", "rows.1.a")]
+    assert places(b'{"columns":["a","b"],"data":[[1,"\xff"]]}') == [(0, "b", "data.0.1")]
+    assert places(b'[{"k\xff":1}]') == [(0, r"k\udcff", r"0.k\udcff")]
+    with pytest.raises(BadRequest):
+        strict_json.decode(b'{"x":"\xff"', DEPTH)
+
+
+def test_a_byte_order_mark_is_passed_over_and_moves_no_place() -> None:
+    mark = b"\xef\xbb\xbf"
+    assert strict_json.decode(mark + b'{"x":1}', DEPTH) == {"x": 1}
+    assert strict_json.decode_sparing(mark + b'{"rows":[{"x":1e999}]}', DEPTH, ("rows",))[0] == {"rows": [{"x": None}]}
+    with pytest.raises(BadRequest, match="byte 4"):
+        strict_json.decode(mark + b"{,}", DEPTH)
+    with pytest.raises(BadRequest):
+        strict_json.decode(mark + mark + b"{}", DEPTH)
+
+
+def test_a_text_that_is_no_body_is_called_by_its_name() -> None:
+    for text, said in [
+        (b"{", "The line is not strict"),
+        (b"[" * 99 + b"]" * 99, "The line is nested"),
+        (b"", "The line"),
+    ]:
+        with pytest.raises((BadRequest, Invalid), match=f"^{said}"):
+            strict_json.decode(text, DEPTH, "the line")
 
 
 def test_a_backslash_before_u0000_is_no_nul() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from learners import catalog, class_weights, decisions
@@ -60,7 +60,7 @@ def _check_labels(asked: Asked, check: Callable[[Any, Column], Any], value: Any)
     try:
         check(value, target)
     except ParameterError as error:
-        asked.refuse(str(error), f"parameters.{error.field}", allowed=list(target.levels[:SHOWN_NAMES]))
+        asked.refuse(str(error), f"parameters.{error.field}", allowed=_names(error, target.levels))
 
 
 def _check_costs(asked: Asked, value: Any) -> None:
@@ -70,8 +70,13 @@ def _check_costs(asked: Asked, value: Any) -> None:
     try:
         pricing.column_costs(value, columns)
     except ParameterError as error:
-        names = [column.name for column in columns[:SHOWN_NAMES]]
-        asked.refuse(str(error), f"parameters.{error.field}", allowed=names)
+        names = [column.name for column in columns]
+        asked.refuse(str(error), f"parameters.{error.field}", allowed=_names(error, names))
+
+
+def _names(error: ParameterError, known: Sequence[str]) -> list[str] | None:
+    """The names that are allowed, where a name is at fault; of a number the message tells what is."""
+    return list(known[:SHOWN_NAMES]) if "which is no" in str(error) else None
 
 
 def _check_together(asked: Asked, learner: type[Learner], given: Mapping[str, Any]) -> None:

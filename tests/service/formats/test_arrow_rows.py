@@ -134,3 +134,21 @@ def test_the_file_format_is_named() -> None:
         match=r"no Arrow IPC stream: it is in Arrow.s file format, which begins with ARROW1; write it in the stream",
     ):
         read_arrow(sink.getvalue(), 3)
+
+
+def test_what_is_wrong_with_a_text_is_told_with_its_column() -> None:
+    data = [None, pa.py_buffer(np.array([0, 1, 2], np.int32)), pa.py_buffer(b"a\xff")]
+    broken = pa.table({"good": [1, 2], "name": pa.Array.from_buffers(pa.string(), 2, data)})
+    with pytest.raises(BadRequest, match="column 'name' is broken: Invalid UTF8") as caught:
+        read_arrow(stream(broken), 3)
+    assert caught.value.faults[0].column == "name"
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_a_nul_is_refused_as_in_every_other_format(kind: pa.DataType) -> None:
+    texts = pa.array(["a", None, "b", "c\0"]).cast(kind)
+    for column in (texts, pa.array(["a", None, "b", "c\0"]).dictionary_encode()):
+        with pytest.raises(Invalid, match="column 'name' holds a NUL character in row 3") as caught:
+            read_arrow(stream(pa.table({"name": column}), 2), 4)
+        assert (caught.value.faults[0].row, caught.value.faults[0].column) == (3, "name")
+    assert len(read_arrow(stream(pa.table({"name": texts[:3]})), 4)) == 3

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from service.errors import Invalid, NotAcceptable
 from service.operations.answering import Call, Format, answer, format_wanted
+from service.operations.decision import parse_decision
 from service.operations.predict import Bounds
 from service.operations.rows import Options
 from tests.service.operations.serving_models import MIXED, describe, general, mixed_classifier
@@ -95,3 +97,41 @@ def test_csv_tells_unseen_values_and_what_was_made_of_them() -> None:
         mixed_classifier(), b"size,colour\n1,\n", Options(missing="most-likely"), sent="csv", wanted="csv"
     ).decode()
     assert "missing: colour (treated as most-likely)" in told
+
+
+def test_the_value_of_a_bad_cell_is_told_as_it_was_sent() -> None:
+    for value, told in [("many", "many"), (True, True), ([1, None], [1, None]), ([[[[1]]]], [[["list of 1"]]])]:
+        body = json.dumps({"rows": [{"size": value}, {"size": 1}]}).encode()
+        (fault,) = json.loads(general(mixed_classifier(), body))["predictions"][0]["error"]["errors"]
+        assert (fault["column"], fault["value"], fault["allowed"]) == ("size", told, "finite numbers")
+
+
+def test_a_broken_line_is_called_a_line_and_names_its_column() -> None:
+    lines = b'{"size":NaN}\n{"size":"\xff"}\n{"size":"\\u0000"}\n{\n{"size":1}\n'
+    answered = [
+        json.loads(line) for line in general(mixed_classifier(), lines, sent="ndjson", wanted="ndjson").splitlines()
+    ]
+    faults = [line["error"]["errors"][0] for line in answered[:4]]
+    assert [(fault.get("column"), fault["line"]) for fault in faults] == [
+        ("size", 1),
+        ("size", 2),
+        ("size", 3),
+        (None, 4),
+    ]
+    assert [fault["message"].split(" ", 3)[:2] for fault in faults[1:]] == [["The", "line"]] * 3
+    assert "label" in answered[4]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "^The parameter decision is not strict JSON"),
+        ("", "^The parameter decision is empty"),
+        ('{"x":NaN}', "x is NaN"),
+    ],
+)
+def test_a_decision_in_the_query_is_called_by_its_name(text: str, said: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        parse_decision(text, 32)
+    assert re.search(said, caught.value.faults[0].message)
+    assert caught.value.faults[0].parameter == "decision"

@@ -171,6 +171,22 @@ def test_what_cannot_be_run_is_refused_by_name(bench, changes, parameter, column
     assert words in fault.message or words in str(fault.allowed)
 
 
+@pytest.mark.parametrize(
+    ("parameters", "allowed"),
+    [
+        ({"costs": {"q": 1}, "cost_form": "eg2"}, ["x", "colour", "w"]),
+        ({"costs": {"x": 1e300}, "cost_form": "eg2"}, None),
+        ({"class_weight": {"q": 1}}, ["no", "yes"]),
+        ({"class_weight": {"no": 1e-300}}, None),
+    ],
+)
+def test_names_are_told_as_allowed_only_where_a_name_is_at_fault(bench, parameters, allowed):
+    with pytest.raises(Invalid) as refused:
+        bench.request(bench.small(), parameters=parameters)
+    assert refused.value.faults[0].parameter == f"parameters.{next(iter(parameters))}"
+    assert refused.value.faults[0].allowed == allowed
+
+
 def test_every_fault_is_told_at_once(bench):
     with pytest.raises(Invalid) as refused:
         bench.request(bench.small(), target="z", parameters={"depth": 1}, seed=-1)

@@ -89,6 +89,9 @@ def test_notes_and_tags_change_and_versions_do_not(trained: Api) -> None:
     problem(trained.patch("/api/v1/models/iris", json={"name": "other"}), 422)
     problem(trained.patch("/api/v1/models/iris", json={"notes": "x" * 10_001}), 422)
     problem(trained.patch("/api/v1/models/none", json={"notes": "x"}), 404)
+    refused = problem(trained.patch("/api/v1/models/iris:1", json={"notes": "x"}), 404)
+    assert "here a model is named without version and alias: 'iris'" in refused["detail"]
+    assert refused["errors"][0]["parameter"] == "name"
 
 
 def test_the_schema_tells_inputs_and_a_row_that_can_be_sent(trained: Api) -> None:

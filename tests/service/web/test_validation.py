@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from pydantic import BaseModel, Field, ValidationError
 
 from service.schemas.jobs import JobRequest
 from service.web.validation import members_at, refusal
@@ -81,3 +82,38 @@ def test_members_are_found_beneath_unions(path: tuple[str, ...], first: str | No
 )
 def test_messages_say_what_must_be(error: dict[str, Any], message: str) -> None:
     assert refusal([error], JobRequest).faults[0].message == message
+
+
+class _Asked(BaseModel):
+    word: Literal["a", "b c", "it's", 3] = "a"
+    least: int = Field(0, ge=0, lt=5)
+    some: list[int] = Field([1], min_length=1, max_length=2)
+    text: str = Field("a", pattern="^a+$", max_length=3)
+    flag: bool = True
+    by_name: dict[str, float] = {}
+
+
+@pytest.mark.parametrize(
+    ("sent", "allowed"),
+    [
+        ({"word": "c"}, ["a", "b c", "it's", 3]),
+        ({"least": -1}, ">= 0"),
+        ({"least": 5}, "< 5"),
+        ({"least": "many"}, "whole numbers"),
+        ({"some": []}, "a length >= 1"),
+        ({"some": [1, 2, 3]}, "a length <= 2"),
+        ({"some": 1}, "an array"),
+        ({"text": "b"}, "texts of the pattern ^a+$"),
+        ({"text": "aaaa"}, "a length <= 3"),
+        ({"text": 1}, "texts"),
+        ({"flag": "perhaps"}, [True, False]),
+        ({"by_name": 1}, "an object"),
+        ({"by_name": {"x": "y"}}, "numbers"),
+    ],
+)
+def test_what_is_allowed_is_a_list_or_words(sent: dict[str, Any], allowed: Any) -> None:
+    with pytest.raises(ValidationError) as caught:
+        _Asked.model_validate(sent)
+    (error,) = caught.value.errors()
+    (fault,) = refusal([{**error, "loc": ("body", *error["loc"])}], _Asked).faults
+    assert fault.allowed == allowed
