@@ -86,6 +86,8 @@ class ArrowReader(Reader):
                 yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
             else:
                 yield from reader
+                if source.tell() < self.size:
+                    raise pa.ArrowInvalid(f"{self.size - source.tell()} bytes follow the end of the stream")
 
     def _check_types(self, keep: list[int]) -> None:
         faults = Faults()
@@ -107,7 +109,7 @@ class ArrowReader(Reader):
         if pa.types.is_boolean(kind):
             return TextCells(array.cast(pa.string()), self._syntax, BOOLEAN)
         array = array.cast(pa.string())
-        array.validate(full=True)
+        _check_texts(self._schema.names[at], array)
         return TextCells(without_tokens(array, self._tokens), self._syntax, TEXT)
 
     def _numbers(self, name: str, array: pa.Array, first_row: int) -> Cells:
@@ -174,6 +176,14 @@ def _is_readable(kind: pa.DataType) -> bool:
         pa.types.is_timestamp,
     )
     return any(test(kind) for test in tests)
+
+
+def _check_texts(name: str, array: pa.Array) -> None:
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        message = f"column {shown(name)} is broken: {cut(str(error).splitlines()[0])}"
+        raise Invalid(f"The file cannot be read: {message}", [Fault(message, column=cut(name))]) from None
 
 
 def _open_ipc(source: pa.NativeFile) -> ipc.RecordBatchFileReader | ipc.RecordBatchStreamReader:

@@ -143,3 +143,19 @@ def test_many_batches_are_one_table():
     found = read(**parquet(table, row_group_size=7_000))
     assert np.array_equal(found.table.values[:, 0], np.arange(n))
     assert np.array_equal(found.table.values[:, 1], (np.arange(n) % 3 != 0).astype(float))
+
+
+def test_what_follows_a_stream_is_refused():
+    one = arrow_stream(pa.table({"x": [1, 2], "y": ["a", "b"]}))
+    for rest in (one["source"], b"junk"):
+        error = refused(Invalid, one["source"] + rest, name=one["name"])
+        assert f"{len(rest)} bytes follow the end of the stream" in error.detail
+    assert list(read(**one).columns) == ["x", "y"]
+
+
+@FORMS
+def test_a_broken_text_is_told_with_its_column(form):
+    data = [None, pa.py_buffer(np.array([0, 1, 2], np.int32)), pa.py_buffer(b"a\xff")]
+    error = refused(Invalid, **form(pa.table({"x": [1, 2], "name": pa.Array.from_buffers(pa.string(), 2, data)})))
+    assert error.faults[0].column == "name"
+    assert "Invalid UTF8" in error.detail
