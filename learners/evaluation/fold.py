@@ -16,6 +16,7 @@ from learners.base import Classifier, Learner, Progress, check_training, check_w
 from learners.errors import DataError, quoted
 from learners.evaluation.intervals import effective_rows, of_rows
 from learners.evaluation.metrics import (
+    BOUNDS,
     absolute_errors,
     classification_metrics,
     confusion_matrix,
@@ -105,7 +106,11 @@ def _judge_regressor(
 ) -> dict[str, Any]:
     predicted = np.asarray(answers, dtype=np.float64)
     # an interval over rows needs rows that count alike
-    interval = of_rows(absolute_errors(target.cells, predicted)) if weights is None else None
+    interval = (
+        of_rows(absolute_errors(target.cells, predicted), bounds=BOUNDS["mean_absolute_error"])
+        if weights is None
+        else None
+    )
     return {
         "metrics": regression_metrics(target.cells, predicted, weights, centre),
         "absolute_error_interval": None if interval is None else interval.to_json(),

@@ -83,12 +83,23 @@ class MeanEstimate:
         return asdict(self)
 
 
-def over_folds(values: Sequence[float], test_share: float | None = None, level: float = LEVEL) -> MeanEstimate:
+#: The bounds of a quantity that may be any number.
+UNBOUNDED = (-math.inf, math.inf)
+
+
+def over_folds(
+    values: Sequence[float],
+    test_share: float | None = None,
+    level: float = LEVEL,
+    bounds: tuple[float, float] = UNBOUNDED,
+) -> MeanEstimate:
     """Mean, spread and intervals of one metric over folds.
 
     Args:
         values: the metric in each fold.
         test_share: n_test / n_train of a fold, for the corrected error; ``None`` leaves it out.
+        level: of the intervals.
+        bounds: the least and the greatest value that the metric can have; intervals are cut to them.
     """
     _check_level(level)
     count = len(values)
@@ -105,26 +116,34 @@ def over_folds(values: Sequence[float], test_share: float | None = None, level: 
         mean,
         deviation,
         error,
-        student(mean, error, count - 1, level, "student-t"),
+        student(mean, error, count - 1, level, "student-t", bounds),
         corrected,
-        None if corrected is None else student(mean, corrected, count - 1, level, "corrected-student-t"),
+        None if corrected is None else student(mean, corrected, count - 1, level, "corrected-student-t", bounds),
         count,
     )
 
 
-def student(mean: float, error: float, degrees: float, level: float = LEVEL, method: str = "student-t") -> Interval:
-    """mean -+ t(degrees, level) * error."""
+def student(
+    mean: float,
+    error: float,
+    degrees: float,
+    level: float = LEVEL,
+    method: str = "student-t",
+    bounds: tuple[float, float] = UNBOUNDED,
+) -> Interval:
+    """mean -+ t(degrees, level) * error, cut to the bounds of what the mean can be."""
     from scipy.special import stdtrit
 
     half = float(stdtrit(degrees, (1 + level) / 2)) * error
-    return Interval(mean - half, mean + half, level, method)
+    least, most = bounds
+    return Interval(max(mean - half, least), min(mean + half, most), level, method)
 
 
-def of_rows(values: FloatArray, level: float = LEVEL) -> Interval | None:
+def of_rows(values: FloatArray, level: float = LEVEL, bounds: tuple[float, float] = UNBOUNDED) -> Interval | None:
     """Student's interval of the mean of independent rows' values, e.g. absolute errors on held-out rows."""
     if not np.isfinite(values).all():
         return None
-    return over_folds(values.tolist(), level=level).interval
+    return over_folds(values.tolist(), level=level, bounds=bounds).interval
 
 
 def _check_level(level: float) -> None:

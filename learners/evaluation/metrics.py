@@ -66,7 +66,7 @@ def per_class(confusion: FloatArray) -> list[dict[str, float | None]]:
 def log_loss(actual: Array, probabilities: FloatArray, weights: FloatArray | None = None) -> float | None:
     """Mean of -ln p(actual class), probabilities clipped to [:data:`CLIP`, 1]."""
     given = probabilities[np.arange(len(actual)), np.asarray(actual, dtype=np.int64)]
-    return weighted_mean(-np.log(np.clip(given, CLIP, 1)), weights)
+    return weighted_mean(0.0 - np.log(np.clip(given, CLIP, 1)), weights)  # of 1 it is 0.0, not -0.0
 
 
 def brier_score(actual: Array, probabilities: FloatArray, weights: FloatArray | None = None) -> float | None:
@@ -186,6 +186,17 @@ def regression_metrics(
         "relative_absolute_error": relative_absolute_error(actual, predicted, weights, centre),
     }
 
+
+#: The least and the greatest value that each metric can have; its intervals end there.
+BOUNDS: dict[str, tuple[float, float]] = {
+    **dict.fromkeys(("accuracy", "error", "balanced_accuracy", "macro_f1", "roc_auc"), (0.0, 1.0)),
+    "kappa": (-1.0, 1.0),
+    "brier_score": (0.0, 2.0),
+    "r2": (-math.inf, 1.0),
+    **dict.fromkeys(
+        ("log_loss", "mean_absolute_error", "root_mean_squared_error", "relative_absolute_error"), (0.0, math.inf)
+    ),
+}
 
 #: What each metric means, for catalogues and reports.
 MEANINGS: dict[str, str] = {

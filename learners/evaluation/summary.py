@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from learners.errors import DataError
-from learners.evaluation.intervals import LEVEL, over_folds, wilson
-from learners.evaluation.metrics import accuracy, per_class
+from learners.evaluation.intervals import LEVEL, UNBOUNDED, over_folds, wilson
+from learners.evaluation.metrics import BOUNDS, accuracy, per_class
 from learners.evaluation.results import FoldResult
 from learners.table import Column
 
@@ -29,7 +29,8 @@ def combine(
         ``task``, ``method`` (``hold-out`` or ``k-fold``), ``folds``, ``rows`` (tested), ``metrics``
         (by name: ``mean``, ``standard_deviation``, ``standard_error``, ``interval``,
         ``corrected_standard_error``, ``corrected_interval``, ``count`` of the folds that define it,
-        and the folds' ``values``), ``warnings``; for classes also ``classes`` in schema order and
+        and the folds' ``values``; intervals end where the metric does: shares at 0 and 1),
+        ``warnings``; for classes also ``classes`` in schema order and
         ``pooled``: the sum of the confusion matrices, with accuracy, its Wilson interval and
         precision, recall and F1 of each class. One fold alone has no spread over folds: its
         accuracy has the Wilson interval, its mean absolute error Student's over rows.
@@ -57,7 +58,8 @@ def combine(
 def _metric(results: Sequence[FoldResult], name: str, level: float) -> dict[str, Any]:
     values = [result.metrics[name] for result in results]
     share = float(np.mean([result.n_test / result.n_train for result in results]))
-    return {**over_folds([value for value in values if value is not None], share, level).to_json(), "values": values}
+    known = [value for value in values if value is not None]
+    return {**over_folds(known, share, level, BOUNDS.get(name, UNBOUNDED)).to_json(), "values": values}
 
 
 def _pooled(results: Sequence[FoldResult], target: Column, level: float) -> dict[str, Any]:

@@ -157,7 +157,7 @@ def _question(
     uncertainty = -(now if regression or utilities is None else float(_negative_entropy(moments.sum(axis=0)[None])[0]))
     return Question(
         answers=tuple(answers.tolist()),
-        uncertainty=max(uncertainty, 0.0),
+        uncertainty=max(uncertainty, 0.0) + 0.0,  # not -0.0
         possible=None if regression else _decided(learner, values),
         leaves=len(possible),
         spread=(float(values.min()), float(values.max())) if regression else None,

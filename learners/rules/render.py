@@ -24,7 +24,8 @@ def to_text(rules: RuleSet) -> str:
     """One line a rule: ``IF ... AND ... THEN answer  [share of the class; rows; share by missing column]``.
 
     Where the model does not answer with the plain share of the training rows but with an estimate of it
-    (Laplace's, in an ordered set), the estimate stands beside it.
+    (Laplace's, in an ordered set), the estimate stands beside it. Of numbers the deviation of the targets stands there,
+    but not beside a linear function, whose errors it does not tell.
     The rules after the first of an ordered set begin with ``ELSE``.
     """
     target = name_text(rules.target.name)
@@ -42,6 +43,8 @@ def to_markdown(rules: RuleSet) -> str:
     """A table with one line a rule, for documents; any level or column name survives in it."""
     estimated = any(_is_estimate(rules, rule) for rule in rules.rules)
     spreads = (["Share", "Estimate"] if estimated else ["Share"]) if rules.classes else ["Deviation"]
+    if any(rule.function is not None for rule in rules.rules):
+        spreads = []
     head = ["#", "If", f"Then {name_text(rules.target.name)}", *spreads, "Rows", "Id"]
     lines = [_markdown_row(head), f"|---:|:---|:---|{'---:|' * len(spreads)}---:|:---|"]
     for number, rule in enumerate(rules.rules, start=1):
@@ -78,7 +81,7 @@ def _support(rules: RuleSet, rule: Rule) -> str:
         if _is_estimate(rules, rule):
             said.append(f"estimate {rule.confidence:.4g}")
         return f"{', '.join(said)}; {rows}"
-    return f"deviation {rule.deviation:.4g}; {rows}"
+    return rows if rule.function is not None else f"deviation {rule.deviation:.4g}; {rows}"
 
 
 def _markdown_row(cells: list[str]) -> str:

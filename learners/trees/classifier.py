@@ -111,7 +111,7 @@ class DecisionTreeClassifier(PrunedTreeEstimator, Classifier):
         ("none", "idx", "cs-id3", "eg2"),
         "How tests are chosen by what their column costs to find out: not; by gain / cost (IDX, Norton 1989), by "
         "gain^2 / cost (CS-ID3, Tan 1993) or by (2^gain - 1) / (cost + 1)^w (EG2, Nunez 1991). A column that is tested "
-        "already further up is paid for.",
+        "already further up is paid for: it counts as 0 by EG2 and else as the cheapest column does, and as 1 at most.",
     )
     costs: dict[str, float] | None = costs_of_columns(("idx", "cs-id3", "eg2"))
     cost_exponent: float = real(

@@ -106,7 +106,8 @@ class TreeEstimator(FittedTree):
         "none",
         ("none", "idx", "cs-id3"),
         "How tests are chosen by what their column costs to find out: not; by gain / cost (IDX, Norton 1989) or by "
-        "gain^2 / cost (CS-ID3, Tan 1993). A column that is tested already further up is paid for.",
+        "gain^2 / cost (CS-ID3, Tan 1993). A column that is tested already further up is paid for: it counts as the "
+        "cheapest column does, and as 1 at most.",
     )
     costs: dict[str, float] | None = costs_of_columns(("idx", "cs-id3"))
     threads: int = integer(1, "Number of threads that grow the tree; the tree is the same.", minimum=1, maximum=256)

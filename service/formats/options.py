@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import codecs
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
-from learners.table import Kind
+from learners.table import Kind, canonical_text
 from service.errors import Fault, Invalid
 
 FORMATS: Final = ("csv", "tsv", "json", "ndjson", "parquet", "arrow", "arff")
@@ -135,7 +136,7 @@ class ReadOptions:
         if "missing_tokens" in values:
             values["missing_tokens"] = tuple(values["missing_tokens"])
         if "orders" in values:
-            values["orders"] = {name: tuple(order) for name, order in values["orders"].items()}
+            values["orders"] = {name: tuple(map(canonical_text, order)) for name, order in values["orders"].items()}
         return cls(**values)
 
 
@@ -164,9 +165,17 @@ def _is_texts_by_name(value: object) -> bool:
     return isinstance(value, Mapping) and all(isinstance(one, str) for one in value.values())
 
 
-def _is_lists_by_name(value: object) -> bool:
-    """an object of lists of texts"""
-    return isinstance(value, Mapping) and all(_is_texts(one) for one in value.values())
+def _is_orders(value: object) -> bool:
+    """an object of lists of texts, finite numbers, true and false"""
+    return isinstance(value, Mapping) and all(map(_is_levels, value.values()))
+
+
+def _is_levels(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str) and all(map(_is_level, value))
+
+
+def _is_level(value: object) -> bool:
+    return isinstance(value, str) or (isinstance(value, int | float) and abs(value) <= sys.float_info.max)
 
 
 _SHAPES = {
@@ -179,7 +188,7 @@ _SHAPES = {
     "header": _is_flag,
     "missing_tokens": _is_texts,
     "kinds": _is_texts_by_name,
-    "orders": _is_lists_by_name,
+    "orders": _is_orders,
     "target": _is_text,
 }
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from learners.base import Classifier, Learner
-from learners.errors import LearnerError
+from learners.errors import LearnerError, quoted
 from learners.evaluation.metrics import mean_absolute_error, root_mean_squared_error
 from learners.rules import rules_of
 from learners.rules.compare import Move, compare_rules
@@ -65,7 +65,7 @@ def compare(parts: Parts, workspace: str, wanted: Wanted) -> dict[str, Any]:
 
     Raises:
         NotFound: there is no such version or dataset.
-        Conflict: the versions are of different tasks.
+        Conflict: the versions are of different tasks or targets.
         Invalid: the dataset lacks a column that a version needs.
     """
     details = [versions.get_version(parts.store, workspace, ref) for ref in (wanted.before, wanted.after)]
@@ -73,11 +73,15 @@ def compare(parts: Parts, workspace: str, wanted: Wanted) -> dict[str, Any]:
     if before.identity.task != after.identity.task:
         message = f"a {before.identity.task} and a {after.identity.task} cannot be compared"
         raise Conflict(message, [Fault(message, parameter="with")])
+    targets = [model.learner.target_.name for model in (before, after)]
+    if targets[0] != targets[1]:
+        message = f"a model of {quoted(targets[0])} and one of {quoted(targets[1])} cannot be compared"
+        raise Conflict(message, [Fault(message, parameter="with", column=targets[1])])
     old, new = (one.version for one in details)
     return {
         "before": {"model": details[0].name, "version": old.version},
         "after": {"model": details[1].name, "version": new.version},
-        "parameters": _changed({"learner": old.learner} | old.parameters, {"learner": new.learner} | new.parameters),
+        "parameters": _changed(*_learned_by(before.learner, after.learner)),
         "lineage": _changed(
             old.lineage, new.lineage, ("dataset", "dataset_sha256", "rows", "target", "features", "seed")
         ),
@@ -85,6 +89,24 @@ def compare(parts: Parts, workspace: str, wanted: Wanted) -> dict[str, Any]:
         "rules": _rules(before.learner, after.learner, wanted.listed),
         "rows": _rows(parts, workspace, wanted, before.learner, after.learner, (old.lineage, new.lineage)),
     }
+
+
+def _learned_by(before: Learner, after: Learner) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The learners and what they learned by, choices of presets and defaults included.
+
+    A parameter that only one of two learners has is left out where it is at its default.
+    """
+    old, new = before.get_params(), after.get_params()
+    return (
+        {"learner": before.name}
+        | {name: old[name] for name in old if name in new or old[name] != _default(before, name)},
+        {"learner": after.name}
+        | {name: new[name] for name in new if name in old or new[name] != _default(after, name)},
+    )
+
+
+def _default(learner: Learner, name: str) -> Any:
+    return next(parameter.default for parameter in learner.parameters() if parameter.name == name)
 
 
 def _changed(

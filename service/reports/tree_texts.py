@@ -87,7 +87,8 @@ class Wording:
             mean, variance = self._nodes.value[node, :2].tolist()
             spread = f"± {max(variance, 0.0) ** 0.5:.3g} · {rows}"
             if self._function is not None and self._nodes.test[node] == LEAF:
-                return f"{mean:.4g} ± {max(variance, 0.0) ** 0.5:.3g}", f"{rows}: {function_text(self._function(node))}"
+                # not the deviation: it is that of the targets, and the function's errors are smaller
+                return f"mean {mean:.4g}", f"{rows}: {function_text(self._function(node))}"
             return f"{mean:.6g}", spread
         shares = self.shares(node)
         best = self.decided(node)

@@ -98,7 +98,9 @@ class Comparison(Answer):
 
     before: ComparedVersion
     after: ComparedVersion
-    parameters: dict[str, Change] = Field(description="learner and parameters that differ")
+    parameters: dict[str, Change] = Field(
+        description="learner and parameters that differ, choices of presets and defaults included"
+    )
     lineage: dict[str, Change] = Field(description="dataset, target, features and seed, where they differ")
     metrics: dict[str, MetricChange]
     rules: RuleChanges | None = Field(description="null where one of the two has no rules")

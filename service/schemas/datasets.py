@@ -62,7 +62,7 @@ class Revision(RequestBody):
     kinds: dict[str, Literal["numeric", "nominal", "ordinal", "boolean", "excluded"]] | None = Field(
         None, description="kind by column name; merged into what was given before"
     )
-    orders: dict[str, Annotated[list[str], Field(max_length=100_000)]] | None = Field(
+    orders: dict[str, Annotated[list[str | bool | int | float], Field(max_length=100_000)]] | None = Field(
         None, description="levels of an ordinal column from low to high, or of a boolean one as (false, true)"
     )
     missing_tokens: Annotated[list[str], Field(max_length=1000)] | None = None

@@ -45,7 +45,9 @@ class Rule(Answer):
     share: float | None = Field(
         None, description="the answer's class's plain share of `counts`; null without weight, absent where they are"
     )
-    deviation: float | None = Field(None, description="of a regression: standard deviation of the training targets")
+    deviation: float | None = Field(
+        None, description="of a regression: standard deviation of the training targets, not of the errors of `linear`"
+    )
     rows: int = Field(
         description="training rows in the leaf; in an ordered set those that the rule covers, of the default those "
         "that no rule covers"

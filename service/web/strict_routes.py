@@ -16,7 +16,7 @@ from starlette.responses import Response
 from service import strict_json
 from service.errors import BadRequest, Fault, NotFound, ServiceError, UnsupportedMediaType
 from service.problems import InternalError, MethodNotAllowed, Rendered, render
-from service.web.validation import check_query, query_names, refusal
+from service.web.validation import check_headers, check_query, header_names, query_names, refusal
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -54,6 +54,7 @@ class StrictRoute(APIRoute):
         original = super().get_route_handler()
         body_type = None if self.body_field is None else self.body_field.field_info.annotation
         in_query = None if self.any_query else query_names(self.dependant)
+        in_headers = header_names(self.dependant)
         scopes = [scope for used in self.dependant.dependencies for scope in used.own_oauth_scopes or ()]
 
         async def handle(request: Request) -> Response:
@@ -61,6 +62,8 @@ class StrictRoute(APIRoute):
                 request.state.principal.require(*scopes)
             if in_query is not None and request.scope["query_string"]:
                 check_query(request.query_params, in_query)
+            if in_headers:
+                check_headers(request.headers, in_headers)
             if body_type is not None:
                 _require_json(request)
             try:

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from fastapi.dependencies.models import Dependant
 from pydantic import BaseModel
-from starlette.datastructures import QueryParams
+from starlette.datastructures import Headers, QueryParams
 
 from service.errors import BadRequest, Fault, Invalid, ServiceError
 from service.strict_json import quoted
@@ -110,6 +110,24 @@ def query_names(dependant: Dependant) -> list[str]:
     own = [parameter.alias for parameter in dependant.query_params]
     inner = [name for dependency in dependant.dependencies for name in query_names(dependency)]
     return list(dict.fromkeys([*own, *inner]))
+
+
+def header_names(dependant: Dependant) -> list[str]:
+    """Names of the headers that a route and its dependencies take."""
+    own = [parameter.alias for parameter in dependant.header_params]
+    inner = [name for dependency in dependant.dependencies for name in header_names(dependency)]
+    return list(dict.fromkeys([*own, *inner]))
+
+
+def check_headers(given: Headers, names: Sequence[str]) -> None:
+    """Raise :class:`Invalid` for headers of these that are given more than once: which one is meant cannot be told."""
+    faults = [
+        Fault(f"the header {name} is given {count} times; it may be given once", parameter=name, allowed="once")
+        for name in map(str.title, names)
+        if (count := len(given.getlist(name))) > 1
+    ]
+    if faults:
+        raise Invalid(f"The request is not valid: {faults[0].message}", faults)
 
 
 def check_query(given: QueryParams, allowed: Sequence[str]) -> None:

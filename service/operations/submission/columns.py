@@ -44,7 +44,7 @@ def features(asked: Asked) -> list[str]:
     if request.get("features") is not None:
         chosen = _chosen_features(asked, request["features"], reserved)
     else:
-        excluded = [name for name in request.get("excluded") or [] if asked.is_column(name, "excluded")]
+        excluded = _excluded(asked, request.get("excluded") or [], reserved)
         chosen = [name for name in asked.columns if name not in reserved and name not in excluded]
     if not chosen:
         asked.refuse("no column is left to learn from", "features")
@@ -59,9 +59,25 @@ def _chosen_features(asked: Asked, names: Sequence[str], reserved: set[Any]) -> 
                 "features",
                 column=name,
             )
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        asked.refuse(f"the column {quoted(name)} is named twice", "features", column=name)
+    _refuse_repeated(asked, names, "features")
     return list(names)
+
+
+def _excluded(asked: Asked, names: Sequence[str], reserved: set[Any]) -> list[str]:
+    for name in names:
+        if asked.is_column(name, "excluded") and name in reserved:
+            asked.refuse(
+                f"the column {quoted(name)} is the target or the weights; it is not learned from anyway",
+                "excluded",
+                column=name,
+            )
+    _refuse_repeated(asked, names, "excluded")
+    return list(names)
+
+
+def _refuse_repeated(asked: Asked, names: Sequence[str], parameter: str) -> None:
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        asked.refuse(f"the column {quoted(name)} is named twice", parameter, column=name)
 
 
 def weights(asked: Asked) -> Any:

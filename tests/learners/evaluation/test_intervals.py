@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from learners.errors import ParameterError
 from learners.evaluation.intervals import effective_rows, of_rows, over_folds, wilson
+from learners.evaluation.metrics import BOUNDS, MEANINGS, classification_metrics, regression_metrics
 
 
 def test_wilson_is_newcombes_published_interval():
@@ -84,3 +85,23 @@ def test_equal_weights_count_whole_and_one_heavy_row_counts_as_one():
 def test_a_level_out_of_range_is_refused(level):
     with pytest.raises(ParameterError, match="level must be a number > 0 and < 1"):
         over_folds([1.0, 2.0], level=level)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=10), st.floats(0, 1))
+def test_intervals_of_shares_end_at_0_and_1(values, test_share):
+    found = over_folds(values, test_share, bounds=BOUNDS["accuracy"])
+    for one, free in (
+        (found.interval, over_folds(values, test_share).interval),
+        (found.corrected_interval, over_folds(values, test_share).corrected_interval),
+    ):
+        assert (one.low, one.high) == (max(free.low, 0.0), min(free.high, 1.0))
+
+
+def test_every_metric_has_bounds_and_perfect_answers_reach_them_without_a_minus():
+    actual = np.array([0, 1, 0, 1])
+    shares = np.eye(2)[actual]
+    found = classification_metrics(actual, shares, actual) | regression_metrics(actual * 1.0, actual * 1.0, centre=0.5)
+    assert set(BOUNDS) == set(MEANINGS) == set(found)
+    for name, value in found.items():
+        assert value in BOUNDS[name], name
+        assert math.copysign(1, value) == 1, name

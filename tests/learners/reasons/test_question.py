@@ -234,3 +234,10 @@ def test_utilities_are_of_classes():
     model = DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 1.0])
     with pytest.raises(ParameterError, match="regression"):
         next_question(model, [[0.0]], utilities=np.eye(2))
+
+
+def test_a_sure_answer_has_no_uncertainty_and_no_sign():
+    table = Table.from_columns({"x": [1.0, 2.0]}, [Column("x")])
+    target = Series(Column("y", Kind.NOMINAL, ("a", "b")), np.array([0.0, 1.0]))
+    model = DecisionTreeClassifier().fit(table, target)
+    assert str(next_question(model, [[1.0]])[0].uncertainty) == "0.0"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from learners.table import Column, Kind, parse_number
 from service.errors import Invalid
 from service.formats.number_arrays import any_numbers, plain_numbers
+from service.formats.options import ReadOptions
 from service.formats.written_numbers import NumberSyntax
 from tests.service.formats.reading_files import read, refused
 
@@ -98,6 +99,10 @@ def test_ordinal():
     numbers = column(["3", "1.0", "2"], kinds={"c": "ordinal"})
     assert (numbers["levels"], numbers["level_type"]) == (["1", "2", "3"], "number")
     assert column(["3", "1.0"], orders={"c": ["3", "2", "1"]})["cells"] == [3, 1]
+    assert ReadOptions.from_json({"orders": {"c": [3, 2.0, "1", True]}}).orders == {"c": ("3", "2", "1", "true")}
+    for wrong in (None, [1], float("nan"), 10**400):
+        with pytest.raises(Invalid, match="orders must be an object of lists of texts, finite numbers"):
+            ReadOptions.from_json({"orders": {"c": [wrong]}})
 
 
 def test_ordinal_that_does_not_fit():

@@ -150,3 +150,25 @@ def test_an_evaluation_tells_how_stable_the_rules_are(versions: Api) -> None:
     assert 0 < stability["agreement"] <= 1
     assert max(rule["fits"] for rule in stability["rules"]) == 5
     assert all("rules" not in part["result"] for part in ended["parts"])
+
+
+def test_a_preset_is_compared_by_what_it_stands_for(versions: Api) -> None:
+    uploaded = versions.upload(IRIS.read_bytes(), name="iris").json()["id"]
+    for parameters in ({"preset": "c45"}, {"preset": "c45", "min_leaf": 20}, {"preset": "c45", "min_leaf": 2.0}):
+        train(versions, uploaded, target="class", name="named", parameters=parameters)
+    train(versions, uploaded, target="class", name="named", learner="rule-set-classifier", parameters={"max_rules": 2})
+    assert compared(versions, "named:1", "named:2")["parameters"] == {"min_leaf": {"before": 2, "after": 20}}
+    assert compared(versions, "named:1", "named:3")["parameters"] == {}
+    other = compared(versions, "named:2", "named:4")["parameters"]
+    assert other["learner"] == {"before": "decision-tree-classifier", "after": "rule-set-classifier"}
+    assert other["max_rules"] == {"before": None, "after": 2}
+    assert other["min_leaf"] == {"before": 20, "after": 2}
+    assert other["pruning"] == {"before": "error-based", "after": None}
+    assert "theory_weight" not in other
+
+
+def test_versions_of_different_targets_are_not_compared(versions: Api) -> None:
+    uploaded = versions.upload(IRIS.read_bytes(), name="iris").json()["id"]
+    train(versions, uploaded, target="petallength", name="sizes", learner="decision-tree-regressor")
+    refused = versions.get("/api/v1/models/sizes:1/comparison", params={"with": "sizes:3"})
+    assert problem(refused, 409)["detail"] == "a model of 'petalwidth' and one of 'petallength' cannot be compared"

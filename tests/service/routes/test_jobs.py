@@ -79,6 +79,10 @@ def test_the_same_key_finds_the_same_job(api: Api, dataset: str) -> None:
     refused = problem(api.post("/api/v1/jobs", json=request(dataset, seed=5), headers=headers), 409)
     assert refused["errors"][0]["parameter"] == "Idempotency-Key"
     assert len(api.get("/api/v1/jobs").json()["items"]) == 1
+    twice = [("Idempotency-Key", "key-1"), ("Idempotency-Key", "key-3")]
+    refused = problem(api.post("/api/v1/jobs", json=request(dataset), headers=twice), 422)
+    assert refused["errors"][0]["parameter"] == "Idempotency-Key"
+    assert "given 2 times" in refused["detail"]
     unlike = api.post("/api/v1/jobs", json=request(dataset), headers={"Idempotency-Key": "key-2"})
     assert unlike.json()["id"] != first.json()["id"]
 

@@ -196,3 +196,16 @@ def test_the_preset_and_a_senseless_pair_of_parameters(api: Api) -> None:
     }
     answer = problem(api.post("/api/v1/jobs", json=request), 422)
     assert "pruning_multiplier" in answer["detail"]
+
+
+def test_no_deviation_of_the_target_stands_beside_a_function(api: Api) -> None:
+    """That of the answers is smaller: the deviation of the target would say too little of the model."""
+    for name in ("servo", "cpu"):
+        text = api.get(f"/api/v1/models/{name}/rules", params={"format": "text"}).text
+        assert " rows" in text
+        assert "deviation" not in text
+        table = api.get(f"/api/v1/models/{name}/rules", params={"format": "markdown"}).text
+        assert "Deviation" not in table
+        widths = {line.replace("\\|", "").count("|") for line in table.strip().splitlines()}
+        assert widths == {6}
+        assert "±" not in api.get(f"/api/v1/models/{name}/tree", params={"format": "svg"}).text
