@@ -148,7 +148,7 @@ class Column:
                 f"column {quoted(self.name)} is boolean, so it has two levels, not {len(self.levels)}", field=self.name
             )
 
-    @property
+    @cached_property
     def is_numeric(self) -> bool:
         return self.kind is Kind.NUMERIC
 

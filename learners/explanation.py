@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from learners.table import number_text
@@ -56,6 +57,10 @@ class Condition:
         return f"{name} {self.operator} {scalar_text(self.threshold)}"
 
     def to_json(self) -> dict[str, Any]:
+        return self.record(self.text())
+
+    def record(self, text: str) -> dict[str, Any]:
+        """The same for one that has the text already."""
         record: dict[str, Any] = {"column": self.column, "operator": self.operator}
         if self.operator in ("in", "not in"):
             record["values"] = list(self.values)
@@ -63,7 +68,8 @@ class Condition:
             record["low"], record["high"] = self.low, self.high
         else:
             record["threshold"] = self.threshold
-        return record | {"text": self.text()}
+        record["text"] = text
+        return record
 
 
 @dataclass(frozen=True)
@@ -105,9 +111,13 @@ class CountCondition:
         return self.among("not all of", "none of", f"fewer than {self.need} of")
 
     def to_json(self) -> dict[str, Any]:
+        return self.record(self.text())
+
+    def record(self, text: str) -> dict[str, Any]:
+        """As :meth:`Condition.record`."""
         operator = "at least" if self.holds else "fewer than"
         conditions = [condition.to_json() for condition in self.conditions]
-        return {"operator": operator, "count": self.need, "conditions": conditions, "text": self.text()}
+        return {"operator": operator, "count": self.need, "conditions": conditions, "text": text}
 
 
 @dataclass(frozen=True)
@@ -127,8 +137,12 @@ class SumCondition:
         return f"{sum_text(self.weights)} {self.operator} {scalar_text(self.threshold)}"
 
     def to_json(self) -> dict[str, Any]:
+        return self.record(self.text())
+
+    def record(self, text: str) -> dict[str, Any]:
+        """As :meth:`Condition.record`."""
         weights = [{"column": column, "weight": weight} for column, weight in self.weights]
-        return {"operator": self.operator, "weights": weights, "threshold": self.threshold, "text": self.text()}
+        return {"operator": self.operator, "weights": weights, "threshold": self.threshold, "text": text}
 
 
 #: What a test may ask; ``subject`` and ``text`` tell it, ``to_json`` writes it.
@@ -148,12 +162,17 @@ def sum_text(weights: Iterable[tuple[str, float]]) -> str:
 def scalar_text(value: Scalar | None) -> str:
     """A label or number as shown in a condition; a text with blanks or signs in it stands in quotes."""
     if isinstance(value, float):
-        return number_text(value)
+        return _number_text(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     return name_text(value) if isinstance(value, str) else str(value)
 
 
+#: The rules of a tree name a threshold again and again, mostly one soon after the other.
+_number_text = lru_cache(maxsize=2**12)(number_text)
+
+
+@lru_cache(maxsize=2**10)
 def name_text(name: str) -> str:
     """A column's name or a level, in JSON's quotes unless it is one plain word: no text reads two ways.
 

@@ -53,6 +53,6 @@ def _with_functions(rules: RuleSet, learner: FittedModelTree) -> RuleSet:
         if rule.leaf is None:
             raise LearnerError("a rule of a model tree names no leaf")
         function = learner.function(rule.leaf)
-        tests = (one.condition.text() for one in rule.conditions)
+        tests = (one.text for one in rule.conditions)
         found.append(replace(rule, function=function, id=rule_id(rule.leaf, tests, function.text())))
     return replace(rules, rules=tuple(found))

@@ -90,9 +90,7 @@ def structure(rule: Rule) -> str:
 
 
 def _written(rule: Rule, *, exact: bool) -> str:
-    texts = [
-        one.condition.text() if exact or not bounds(one) else _without_bounds(one.condition) for one in _by_column(rule)
-    ]
+    texts = [one.text if exact or not bounds(one) else _without_bounds(one.condition) for one in _by_column(rule)]
     return f"{' and '.join(texts) or 'always'}: {rule.conclusion() if exact or rule.distribution else '…'}"
 
 

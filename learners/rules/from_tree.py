@@ -69,14 +69,15 @@ class _Asked(NamedTuple):
 
 _NOTHING = _Asked(*UNBOUNDED, included=None, missing=1.0, unseen=1.0)
 _NONE: set[int] = set()
+_UNWRITTEN = RuleCondition(-1, Condition("", "not in"), *UNBOUNDED, None, False, missing=1.0, unseen=1.0)
 
 
 class _Walk:
     """Depth-first walk with an explicit stack, over all nodes or over those of some leaves.
 
     ``asked`` holds the tested columns in the order of their first test; ``excluded`` the level
-    codes that branches for "any other level" have ruled out; ``made`` the conditions that are
-    already written out, as long as nothing more is asked of their column.
+    codes that branches for "any other level" have ruled out; ``made``, in the same order, what is
+    written out of each column, and ``stale`` the columns of which that is not, or no longer, all that is asked.
     """
 
     def __init__(
@@ -122,17 +123,19 @@ class _Walk:
         self.level_branch = nodes.level_branch
         self.rows_of = taken(nodes.rows)
         self.weight = taken(nodes.weight)
-        self.value = nodes.value
+        leaves = nodes.leaves() if ids is None else ids[nodes.test[ids] == LEAF]
+        values = nodes.value[leaves]
+        self.value = dict(zip(leaves.tolist(), values.tolist(), strict=True))
         if classes is not None:
-            leaves = nodes.leaves() if ids is None else ids[nodes.test[ids] == LEAF]
-            shares = nodes.value[leaves] / nodes.value[leaves].sum(axis=1, keepdims=True)
-            self.shares = dict(zip(leaves.tolist(), shares, strict=True))
+            shares = values / values.sum(axis=1, keepdims=True)
+            self.shares = dict(zip(leaves.tolist(), shares.tolist(), strict=True))
             self.decided = dict(zip(leaves.tolist(), decide(shares, utility).tolist(), strict=True))
         self.columns = columns
         self.classes = classes
         self.asked: dict[int, _Asked] = {}
         self.excluded: dict[int, set[int]] = {}
-        self.made: dict[int, tuple[RuleCondition, str]] = {}
+        self.made: dict[int, RuleCondition] = {}
+        self.stale: set[int] = set()
 
     def rules(self) -> list[Rule]:
         found = []
@@ -151,13 +154,16 @@ class _Walk:
                 continue
             first = self.first_child[node]
             children = range(first, first + self.n_children[node])
-            stack.extend((child, None) for child in reversed(children) if child in self.visited)
+            stack.extend([(child, None) for child in reversed(children) if child in self.visited])
         return found
 
-    def _ask(self, node: int, child: int, feature: int) -> tuple[_Asked | None, set[int]]:
+    def _ask(self, node: int, child: int, feature: int) -> tuple[_Asked | None, RuleCondition | None, set[int]]:
         """Merge the test that leads to a child into its column; returns what puts it back."""
         before = self.asked.get(feature)
-        self.made.pop(feature, None)
+        if before is None:
+            self.made[feature] = _UNWRITTEN  # its place among the others
+        made = None if feature in self.stale else self.made[feature]
+        self.stale.add(feature)
         low, high, included, missing, unseen = before or _NOTHING
         branch = child - self.first_child[node]
         followed = self.missing_branch[node]
@@ -170,7 +176,7 @@ class _Walk:
         if self.test[node] == LEVELS and not self.columns[feature].is_numeric:
             included, added = self._ask_levels(included, node, branch, feature)
         self.asked[feature] = _Asked(low, high, included, missing, unseen)
-        return before, added
+        return before, made, added
 
     def _ask_levels(
         self, included: frozenset[int] | None, node: int, branch: int, feature: int
@@ -189,41 +195,46 @@ class _Walk:
         excluded |= added
         return None, added
 
-    def _put_back(self, feature: int, before: _Asked | None, added: set[int]) -> None:
-        self.made.pop(feature, None)
+    def _put_back(self, feature: int, before: _Asked | None, made: RuleCondition | None, added: set[int]) -> None:
         if added:
             self.excluded[feature] -= added
         if before is None:
-            del self.asked[feature]
+            del self.asked[feature], self.made[feature]
+            self.stale.discard(feature)
+            return
+        self.asked[feature] = before
+        if made is None:
+            self.stale.add(feature)
         else:
-            self.asked[feature] = before
+            self.made[feature] = made
+            self.stale.discard(feature)
 
-    def _conditions(self) -> list[tuple[RuleCondition, str]]:
-        for feature, asked in self.asked.items():
-            if feature not in self.made:
-                made = _condition(feature, self.columns[feature], asked, self.excluded.get(feature, set()))
-                self.made[feature] = (made, made.condition.text())
-        return [self.made[feature] for feature in self.asked]
+    def _write(self) -> None:
+        for feature in self.stale:
+            excluded = self.excluded.get(feature, _NONE)
+            self.made[feature] = _condition(feature, self.columns[feature], self.asked[feature], excluded)
+        self.stale.clear()
 
     def _rule(self, leaf: int) -> Rule:
-        pairs = self._conditions()
+        self._write()
+        conditions = tuple(self.made.values())
         distribution = deviation = confidence = counts = None
         best = 0
         answer: Scalar
         if self.classes is None:
-            answer, variance = self.value[leaf].tolist()
+            answer, variance = self.value[leaf]
             deviation = math.sqrt(max(variance, 0.0))
         else:
-            distribution = tuple(self.shares[leaf].tolist())
+            distribution = tuple(self.shares[leaf])
             best = self.decided[leaf]
             answer, confidence = self.classes[best], distribution[best]
-            value = self.value[leaf].tolist()
+            value = self.value[leaf]
             if math.isclose(sum(value), self.weight[leaf], rel_tol=1e-9):  # else it holds pseudo-counts too
                 counts = tuple(value)
         return Rule(
-            id=rule_id(leaf, (text for _, text in pairs), answer),
+            id=rule_id(leaf, [one.text for one in conditions], answer),
             leaf=leaf,
-            conditions=tuple(condition for condition, _ in pairs),
+            conditions=conditions,
             answer=answer,
             distribution=distribution,
             confidence=confidence,

@@ -138,7 +138,7 @@ def rule_set(rules: OrderedRules, columns: tuple[Column, ...], target: Column) -
         answer = classes[best]
         records.append(
             Rule(
-                id=rule_id(number + 1, (one.condition.text() for one in conditions), answer),
+                id=rule_id(number + 1, (one.text for one in conditions), answer),
                 leaf=None,
                 conditions=conditions,
                 answer=answer,

@@ -8,11 +8,12 @@ digits; the exact shares are in the JSON form.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from learners.decisions import TIE
 from learners.explanation import name_text
-from learners.rules.rule import Rule, RuleCondition, RuleSet
+from learners.rules.rule import Once, Rule, RuleCondition, RuleSet
 
 
 def to_json(rules: RuleSet) -> dict[str, Any]:
@@ -29,13 +30,14 @@ def to_text(rules: RuleSet) -> str:
     The rules after the first of an ordered set begin with ``ELSE``.
     """
     target = name_text(rules.target.name)
+    shared = Once(_share)
     lines: list[str] = []
     for rule in rules.rules:
-        tests = " AND ".join(condition.condition.text() for condition in rule.conditions)
+        tests = " AND ".join([condition.text for condition in rule.conditions])
         lead = f"IF {tests} THEN " if tests else "ALWAYS "
         if rules.ordered and lines:
             lead = f"ELSE {lead}" if tests else "ELSE "
-        lines.append(f"{lead}{target} = {rule.conclusion()}  [{_support(rules, rule)}{_shares(rule)}]")
+        lines.append(f"{lead}{target} = {rule.conclusion()}  [{_support(rules, rule)}{_shares(shared.of(rule))}]")
     return "\n".join(lines) + "\n"
 
 
@@ -46,26 +48,31 @@ def to_markdown(rules: RuleSet) -> str:
     if any(rule.function is not None for rule in rules.rules):
         spreads = []
     head = ["#", "If", f"Then {name_text(rules.target.name)}", *spreads, "Rows", "Id"]
-    lines = [_markdown_row(head), f"|---:|:---|:---|{'---:|' * len(spreads)}---:|:---|"]
+    lines = [_row(map(_markdown_cell, head)), f"|---:|:---|:---|{'---:|' * len(spreads)}---:|:---|"]
+    written = Once(lambda condition: _markdown_cell(_condition_text(condition)))
     for number, rule in enumerate(rules.rules, start=1):
-        tests = " and ".join(_condition_text(condition) for condition in rule.conditions)
+        tests = " and ".join(written.of(rule))
         tests = tests or ("else" if rules.ordered and number > 1 else "always")
         numbers = [rule.share, rule.confidence] if rules.classes else [rule.deviation]
         shown = ["" if one is None else f"{one:.4g}" for one in numbers[: len(spreads)]]
-        cells = [str(number), tests, rule.conclusion(), *shown, f"{rule.weight:.6g}", rule.id]
-        lines.append(_markdown_row(cells))
+        ends = [_markdown_cell(cell) for cell in (rule.conclusion(), *shown, f"{rule.weight:.6g}", rule.id)]
+        lines.append(_row([str(number), tests, *ends]))
     return "\n".join(lines) + "\n"
 
 
 def _condition_text(condition: RuleCondition) -> str:
-    text = condition.condition.text()
-    return text if condition.missing == 0 else f"{text} (missing: {condition.missing:.3g})"
+    return condition.text if condition.missing == 0 else f"{condition.text} (missing: {condition.missing:.3g})"
 
 
-def _shares(rule: Rule) -> str:
-    """What share of a row follows the rule where a column is missing."""
-    shares = [f"{c.condition.subject} {c.missing:.3g}" for c in rule.conditions if c.missing > 0]
-    return f"; where missing: {', '.join(shares)}" if shares else ""
+def _share(condition: RuleCondition) -> str:
+    """What share of a row satisfies the condition where its column is missing; empty if none does."""
+    return f"{condition.condition.subject} {condition.missing:.3g}" if condition.missing > 0 else ""
+
+
+def _shares(shares: Sequence[str]) -> str:
+    """What share of a row follows the rule where a column is missing, by that of each of its conditions."""
+    said = ", ".join(filter(None, shares))
+    return f"; where missing: {said}" if said else ""
 
 
 def _is_estimate(rules: RuleSet, rule: Rule) -> bool:
@@ -84,8 +91,9 @@ def _support(rules: RuleSet, rule: Rule) -> str:
     return rows if rule.function is not None else f"deviation {rule.deviation:.4g}; {rows}"
 
 
-def _markdown_row(cells: list[str]) -> str:
-    return "| " + " | ".join(_markdown_cell(cell) for cell in cells) + " |"
+def _row(cells: Iterable[str]) -> str:
+    """A line of a Markdown table; the cells are escaped."""
+    return f"| {' | '.join(cells)} |"
 
 
 def _markdown_cell(text: str) -> str:
@@ -93,10 +101,10 @@ def _markdown_cell(text: str) -> str:
 
     Names with any sign but a word's are in JSON's quotes already, so line breaks are ``\\n`` there.
     """
-    return "".join("\\" + sign if sign in _MARKUP else sign for sign in text)
+    return text.translate(_MARKUP)
 
 
-_MARKUP = frozenset("\\`*_{}[]<>()#+!|~&$")
+_MARKUP = str.maketrans({sign: "\\" + sign for sign in "\\`*_{}[]<>()#+!|~&$"})
 
 
 def to_json_text(rules: RuleSet) -> str:

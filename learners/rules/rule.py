@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -28,7 +28,7 @@ from learners.trees.combined.column import CombinedColumn
 from learners.types import Array, FloatArray, Scalar
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class RuleCondition:
     """All tests of one path on one column, merged; or one test of several values.
 
@@ -40,6 +40,7 @@ class RuleCondition:
         negated: whether the codes are those that are excluded.
         missing: the rule's share of a row whose value is missing.
         unseen: the rule's share of a row whose level the model does not know.
+        text: the condition for people, written once, since rules share their conditions.
     """
 
     feature: int
@@ -50,6 +51,11 @@ class RuleCondition:
     negated: bool
     missing: float
     unseen: float
+    text: str = field(init=False, repr=False)
+    _record: dict[str, Any] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", self.condition.text())
 
     def shares(self, cells: FloatArray, is_numeric: bool) -> FloatArray:
         """The share of each cell, shape (n,)."""
@@ -61,12 +67,13 @@ class RuleCondition:
         return shares if is_numeric else np.where(cells < 0, self.unseen, shares)
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object, the same each time: rules share their conditions."""
-        return self._record
-
-    @cached_property
-    def _record(self) -> dict[str, Any]:
-        return self.condition.to_json() | {"missing": self.missing, "unseen": self.unseen}
+        """A JSON object, the same each time."""
+        try:
+            return self._record
+        except AttributeError:  # not asked for before
+            record = self.condition.record(self.text) | {"missing": self.missing, "unseen": self.unseen}
+            object.__setattr__(self, "_record", record)
+            return record
 
 
 @dataclass(frozen=True)
@@ -234,6 +241,22 @@ def rule_id(place: int, conditions: Iterable[str], answer: Scalar) -> str:
     """The place (a leaf's node id or a rank), and a hash of what the rule says; a function is given by its text."""
     content = "\n".join([*conditions, scalar_text(answer)])
     return f"{place}-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+
+
+class Once(dict[RuleCondition, str]):
+    """The text of each condition in some form, written when it is first asked for; rules share conditions."""
+
+    def __init__(self, write: Callable[[RuleCondition], str]) -> None:
+        super().__init__()
+        self.write = write
+
+    def __missing__(self, condition: RuleCondition) -> str:
+        text = self[condition] = self.write(condition)
+        return text
+
+    def of(self, rule: Rule) -> list[str]:
+        """The texts of all conditions of a rule."""
+        return list(map(self.__getitem__, rule.conditions))
 
 
 #: The bounds of a condition that bounds nothing.

@@ -17,6 +17,7 @@ A product beyond the range of doubles is kept within it by the model, but not by
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Literal
@@ -25,7 +26,7 @@ import numpy as np
 
 from learners.decisions import tie_width
 from learners.linear_function import LinearTerm
-from learners.rules.rule import UNBOUNDED, Rule, RuleCondition, RuleSet
+from learners.rules.rule import UNBOUNDED, Once, Rule, RuleCondition, RuleSet
 from learners.rules.sql_combined import is_unknown, satisfies
 from learners.rules.sql_literals import identifier, label_list, number_literal, scalar_literal
 from learners.table import Column, canonical_text
@@ -62,7 +63,7 @@ def _case(rules: RuleSet, results: Sequence[str]) -> str:
     covers = _written(rules, _covers)
     lines = ["CASE"]
     for rule, result in zip(rules.rules, results, strict=True):
-        tests = [covers[one] for one in rule.conditions]
+        tests = covers.of(rule)
         if not tests and len(lines) > 1:
             return "\n".join([*lines, f"  ELSE {result}", "END"])
         lines.append(f"  WHEN {_chain(tests, 'AND') if tests else '1 = 1'} THEN {result}")
@@ -80,7 +81,7 @@ def select_statement(rules: RuleSet, source: str) -> str:
     if rules.ordered:
         return _ordered_select(rules, source)
     written = _written(rules, _share)
-    shares = [[written[one] for one in rule.conditions] for rule in rules.rules]
+    shares = [written.of(rule) for rule in rules.rules]
     taken = {column.name for column in rules.columns}
     prediction = identifier(_free_name("prediction", taken))
     if rules.classes is None:
@@ -123,10 +124,10 @@ def _ordered_select(rules: RuleSet, source: str) -> str:
     )
 
 
-def _written(rules: RuleSet, write: Callable[[Column, RuleCondition], str]) -> dict[RuleCondition, str]:
-    """The text of each condition; rules share conditions, and each is written once."""
-    conditions = {condition for rule in rules.rules for condition in rule.conditions}
-    return {condition: write(rules.tested[condition.feature], condition) for condition in conditions}
+def _written(rules: RuleSet, write: Callable[[Column, RuleCondition], str]) -> Once:
+    """The text of each condition, each written once."""
+    tested = rules.tested
+    return Once(lambda condition: write(tested[condition.feature], condition))
 
 
 def _covers(column: Column, condition: RuleCondition) -> str:
@@ -164,7 +165,7 @@ def _holds(column: Column, condition: RuleCondition) -> str:
             return "1 = 0"
         if (condition.low, condition.high) == UNBOUNDED:
             return f"{name} IS NOT NULL"
-        low, high = (number_literal(bound) if np.isfinite(bound) else "" for bound in (condition.low, condition.high))
+        low, high = (number_literal(bound) if math.isfinite(bound) else "" for bound in (condition.low, condition.high))
         tests = [f"{name} > {low}"] if low else []
         return " AND ".join(tests + ([f"{name} <= {high}"] if high else []))
     codes = condition.codes
@@ -258,7 +259,19 @@ def _chain(terms: Sequence[str], operator: str) -> str:
 
 
 def _balanced(terms: Sequence[str], operator: str) -> str:
-    if len(terms) <= 2:
-        return operator.join(terms)
-    middle = len(terms) // 2
-    return f"({_balanced(terms[:middle], operator)}){operator}({_balanced(terms[middle:], operator)})"
+    pieces: list[str] = []
+    _balance(terms, 0, len(terms), operator, pieces)
+    return "".join(pieces)
+
+
+def _balance(terms: Sequence[str], start: int, end: int, operator: str, pieces: list[str]) -> None:
+    """Add the texts of which the terms from ``start`` to ``end`` are put together; they are joined once, at last."""
+    if end - start <= 2:
+        pieces.append(operator.join(terms[start:end]))
+        return
+    middle = start + (end - start) // 2
+    pieces.append("(")
+    _balance(terms, start, middle, operator, pieces)
+    pieces.append(f"){operator}(")
+    _balance(terms, middle, end, operator, pieces)
+    pieces.append(")")

@@ -69,6 +69,8 @@ def _reads_well(text: str) -> bool:
         return False
     numerator, denominator = significand * 10 ** max(exponent, 0), 10 ** max(-exponent, 0)
     mantissa, power_of_two = _rounded(numerator, denominator, 64)
+    if mantissa.bit_length() != 54:  # not halfway between two doubles, so rounding again goes where rounding once does
+        return True
     twice = _rounded(mantissa << max(power_of_two, 0), 1 << max(-power_of_two, 0), 53)
     return twice == _rounded(numerator, denominator, 53)
 
