@@ -15,6 +15,11 @@ from tests.postgres import Postgres, running_postgres
 DATABASES = ("sqlite", "postgresql")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The container's build compiles every kernel, which takes minutes: it goes first, beside the others."""
+    items.sort(key=lambda item: "tests/packaging/" not in item.nodeid)
+
+
 @pytest.fixture(autouse=True)
 def _no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests see no RULEWOOD_* settings but those that they set."""
