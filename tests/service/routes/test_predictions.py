@@ -411,7 +411,8 @@ def test_a_number_that_no_double_holds_fails_its_row_alone_and_is_named_with_its
             assert found["predictions"][1 - place[0]]["label"] in ("no", "yes")
     alone = weather.post(address, content='{"rows":[{"humidity":1e999}]}', headers=headers)
     fault = problem(alone, 422)["errors"][0]
-    assert (fault["column"], fault["allowed"]["le"]) == ("humidity", 1.7976931348623157e308)
+    assert fault["column"] == "humidity"
+    assert "1.7976931348623157e+308" in fault["allowed"]
     empty = weather.post(address, headers=headers)
     assert problem(empty, 400)["detail"] == "The body is empty; JSON is expected"
     lines = '{"humidity":70}\n{"humidity":1e999}\n'
