@@ -114,7 +114,7 @@ class _Deferred:
                 import numba
 
                 function = _resolved(self.py_func)
-                from learners._linking import InnerCompiler, OuterCompiler, stamp_cache
+                from learners._linking import InnerCompiler, OuterCompiler, place_cache
 
                 options: dict[str, Any] = {"no_cfunc_wrapper": True, "pipeline_class": OuterCompiler, "cache": True}
                 if self._is_inner:
@@ -123,7 +123,7 @@ class _Deferred:
                     options["_nrt"] = False
                 self._compiled = numba.njit(nogil=True, error_model="numpy", **options)(function)
                 if not self._is_inner:
-                    stamp_cache(self._compiled, _digest(self.py_func))
+                    place_cache(self._compiled, _digest(self.py_func))
                 function.__globals__[function.__name__] = self._compiled  # for one that calls itself
                 if not self._is_inner and self.py_func.__globals__.get(self.py_func.__name__) is self:
                     self.py_func.__globals__[self.py_func.__name__] = self._compiled

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba.core import config
+from numba.core.caching import IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
@@ -72,10 +74,15 @@ class OuterCompiler(Compiler):
         super().__init__(typing_context, target_context, library, *rest)  # type: ignore[no-untyped-call]
 
 
-def stamp_cache(dispatcher: Any, digest: str) -> None:
-    """Let cached machine code be used only for a kernel with this digest.
+def place_cache(dispatcher: Any, digest: str) -> None:
+    """Let cached machine code be used only for a kernel with this digest, and wherever that kernel is installed.
 
     numba looks at the source file of the outermost function alone, and would run old code after a change
-    of an inner kernel in another file.
+    of an inner kernel in another file. In a folder of its own (``NUMBA_CACHE_DIR``) it looks for the code of each
+    place of installation apart; ours is found by what it does, so several checkouts or releases can share a folder.
     """
-    dispatcher._cache._cache_file._source_stamp = digest
+    cache = dispatcher._cache
+    folder, name = cache.cache_path, cache._impl.filename_base
+    if config.CACHE_DIR:  # type: ignore[attr-defined]
+        folder, name = config.CACHE_DIR, f"{dispatcher.py_func.__module__}.{name}-{digest[:16]}"  # type: ignore[attr-defined]
+    cache._cache_file = IndexDataCacheFile(folder, name, digest)  # type: ignore[no-untyped-call]

@@ -14,6 +14,12 @@ from tests.postgres import Postgres, running_postgres
 
 DATABASES = ("sqlite", "postgresql")
 
+#: One folder for the machine code of all processes of all runs, the container's build included. That build's
+#: user is another one, so anyone may write. Set here, before anything imports numba.
+KERNELS = Path(os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).resolve().parents[1] / ".kernels")))
+KERNELS.mkdir(exist_ok=True)
+KERNELS.chmod(0o777)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The container's build compiles every kernel, which takes minutes: it goes first, beside the others."""

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from learners._accel import INTERPRETED, inner_kernel, kernel, lean_inner_kernel, uncompiled
 from learners.types import FloatArray
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @lean_inner_kernel
@@ -45,3 +52,22 @@ def test_plain_python_never_meets_the_machine_code_of_an_inner_kernel() -> None:
 def test_an_inner_kernel_is_called_by_kernels_only() -> None:
     with pytest.raises(TypeError, match="called by kernels only"):
         _fourth(3.0)
+
+
+@pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
+def test_machine_code_is_found_by_what_a_kernel_does_not_by_where_it_lies(tmp_path: Path) -> None:
+    kernels = tmp_path / "kernels"
+    program = "import numpy, sums; print(sums.total(numpy.arange(4.0)))"
+    for place, step in (("here", 1), ("there", 1), ("changed", 2)):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "steps.py").write_text(
+            f"from learners._accel import inner_kernel\n@inner_kernel\ndef step(x):\n    return x * {step}\n"
+        )
+        (tmp_path / place / "sums.py").write_text(
+            "from learners._accel import kernel\nfrom steps import step\n"
+            "@kernel\ndef total(numbers):\n    return step(numbers.sum())\n"
+        )
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(kernels), "PYTHONPATH": f"{tmp_path / place}:{ROOT}"}
+        answer = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+        assert answer.stdout.strip() == str(6.0 * step), answer.stderr
+    assert len(list(kernels.glob("*.nbc"))) == 2

@@ -20,6 +20,7 @@ import yaml
 
 from service.settings import Settings
 from service.temporary import remove_abandoned, temporary_folder
+from tests.conftest import KERNELS
 from tests.packaging.containerfile import Stage, stages
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,7 +67,7 @@ class Box:
         if os.geteuid() == 0:
             subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", str(self.folder)], check=True)
 
-    def run(self, command: str, environment: dict[str, str]) -> None:
+    def run(self, command: str, environment: dict[str, str]) -> str:
         done = subprocess.run(
             as_non_root(["sh", "-c", self.inside(command)]),
             cwd=self.path("/build"),
@@ -75,6 +76,15 @@ class Box:
             text=True,
         )
         assert done.returncode == 0, f"{command}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+        return done.stdout
+
+    def compile_kernels(self, command: str, environment: dict[str, str]) -> None:
+        """Compile into the folder that all tests share, then hand this box what the command made or found there."""
+        told = self.run(command, environment | {"NUMBA_CACHE_DIR": str(KERNELS), "NUMBA_DEBUG_CACHE": "1"})
+        kernels = Path(self.inside(environment["NUMBA_CACHE_DIR"]))
+        kernels.mkdir()
+        for path in set(re.findall(r"^\[cache\] (?:data|index) (?:saved to|loaded from) '(.*)'$", told, re.MULTILINE)):
+            shutil.copy(path, kernels)
 
 
 def build(box: Box, stage: Stage) -> None:
@@ -83,6 +93,9 @@ def build(box: Box, stage: Stage) -> None:
         if instruction == "COPY":
             *sources, target = shlex.split(argument)
             copy(sources, Path(box.path("/build")) / target)
+            box.hand_over()
+        elif instruction == "RUN" and argument.endswith("rulewood compile"):
+            box.compile_kernels(argument, environment)
             box.hand_over()
         elif instruction == "RUN":
             box.run(argument, environment)
