@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from learners.table import number_text
-from learners.types import Scalar
+from learners.types import FloatArray, Scalar
 
 Operator: TypeAlias = Literal["<=", ">", "in", "not in", "interval"]
 
@@ -396,8 +396,30 @@ class RuleExplanation:
         return f"rule {self.rank}: {tests}{unknown}"
 
 
-#: What ``explain`` may return; further kinds join here (neighbours, contributions, votes, surrogate).
-Explanation: TypeAlias = PathExplanation | RuleExplanation
+class Explanation(Protocol):
+    """What ``explain`` returns for a row; each family of learners has records of its own kind."""
+
+    @property
+    def kind(self) -> str:
+        """Which kind it is, one of those that the learner's capabilities name."""
+
+    @property
+    def n_tests(self) -> int:
+        """How long it is: tests, neighbours, terms or votes."""
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object with its ``kind``."""
+
+    def text(self) -> str:
+        """The same for people."""
+
+
+@runtime_checkable
+class Replaying(Protocol):
+    """An explanation whose own numbers give the answer again."""
+
+    def replayed(self) -> FloatArray:
+        """The answer by what the record says alone: class probabilities, shape (K,), or the value, shape ()."""
 
 
 def labelled(labels: tuple[Scalar, ...], shares: Mapping[int, float] | list[float]) -> tuple[tuple[Scalar, float], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from learners.explanation import (
     CountCondition,
     Explanation,
     Judgement,
+    PathExplanation,
+    Replaying,
     RuleExplanation,
     Step,
     SumCondition,
@@ -67,6 +70,13 @@ def _with_cells(table: Table, index: int, cell: float) -> Table:
 def _replay(model: Learner, table: Table, row: int, explanation: Explanation) -> Array:
     if isinstance(explanation, RuleExplanation):
         return _replay_rule(table, row, explanation)
+    if isinstance(explanation, Replaying):
+        return explanation.replayed()
+    require(isinstance(explanation, PathExplanation), f"nothing is known of the kind {explanation.kind!r}")
+    return _replay_paths(model, table, row, cast("PathExplanation", explanation))
+
+
+def _replay_paths(model: Learner, table: Table, row: int, explanation: PathExplanation) -> Array:
     branches = explanation.branches
     require(abs(sum(branch.weight for branch in branches) - 1) <= 1e-9, "the branches' weights do not sum to 1")
     weights = [branch.weight for branch in branches]
