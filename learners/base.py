@@ -62,6 +62,8 @@ class Capabilities:
         exports: the forms in which a fitted model can be written for other programs.
         missing: whether cells may be missing, in training and prediction.
         categories: whether columns may have levels.
+        texts: whether columns may hold texts that are compared as such.
+        sequences: whether columns may hold sequences of numbers.
         weights: whether ``fit`` takes row weights.
         column_order_matters: whether training columns in another order may give another model where
             two are equally good.
@@ -74,6 +76,8 @@ class Capabilities:
     exports: tuple[str, ...] = ()
     missing: bool = False
     categories: bool = False
+    texts: bool = False
+    sequences: bool = False
     weights: bool = True
     column_order_matters: bool = False
     row_order_matters: bool = False

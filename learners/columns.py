@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -17,15 +17,27 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from learners.errors import DataError, SchemaError, quoted
-from learners.types import Scalar
+from learners.number_texts import EXACT_INTEGER, canonical_text, number_text, numeric_level, parse_number
+from learners.sequences import parse_sequence, sequence_text, sequence_value
+from learners.types import FloatArray, Scalar, Value
+
+__all__ = [
+    "EXACT_INTEGER",
+    "MISSING",
+    "OPEN_KINDS",
+    "UNSEEN",
+    "Column",
+    "Kind",
+    "LevelType",
+    "canonical_text",
+    "infer_column",
+    "nominal_levels",
+    "number_text",
+    "parse_number",
+]
 
 MISSING = math.nan
 UNSEEN = -1.0
-#: The largest magnitude below which every integer is exactly a float64.
-EXACT_INTEGER = 2**53
-#: Larger whole numbers are written with an exponent.
-_LARGEST_PLAIN = 2**63
-
 LevelType: TypeAlias = Literal["text", "number", "boolean"]
 
 
@@ -36,84 +48,12 @@ class Kind(StrEnum):
     NOMINAL = "nominal"  # names without order
     ORDINAL = "ordinal"  # names in a declared order
     BOOLEAN = "boolean"  # two names, the first of them the false one
+    TEXT = "text"  # texts that are more or less alike; any other may come
+    SEQUENCE = "sequence"  # numbers in the order of their steps; any other sequence may come
 
 
-def number_text(value: float) -> str:
-    """The shortest text that reads back as the same double; whole numbers up to 2^63 without a point.
-
-    ``1`` and ``1.0`` are one text, so they are one level.
-
-    Raises:
-        DataError: NaN or infinite.
-    """
-    if not math.isfinite(value):
-        raise DataError(f"{value!r} is not a finite number")
-    if abs(value) <= _LARGEST_PLAIN and value == math.floor(value):
-        return str(int(value))
-    return repr(float(value))
-
-
-def canonical_text(value: Scalar) -> str:
-    """The text under which a value is a level: texts as they are, ``true``/``false``, numbers shortest."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool | np.bool_):
-        return "true" if value else "false"
-    if isinstance(value, int | np.integer):
-        return _integer_text(int(value))
-    return _double_text(float(value))
-
-
-#: Whole numbers below this are written with all their digits as levels, whether they came as integers or doubles.
-_PLAIN_INTEGER = 10**22
-
-
-def _integer_text(value: int) -> str:
-    """Its digits; from 10^22 on as the equal double is written, if there is one."""
-    if abs(value) < _PLAIN_INTEGER:
-        return str(value)
-    try:
-        number = float(value)
-    except OverflowError:
-        return str(value)
-    return repr(number) if number == value else str(value)
-
-
-def _double_text(value: float) -> str:
-    """The level of a double: equal to that of the equal integer."""
-    text = number_text(value)
-    return str(int(value)) if value == math.floor(value) and abs(value) < _PLAIN_INTEGER else text
-
-
-def parse_number(text: str) -> float | None:
-    """A finite double written in plain decimal or scientific notation, else ``None``.
-
-    Python's own extras (underscores, ``nan``, ``infinity``, full-width digits) are not numbers here.
-    """
-    stripped = text.strip()
-    if not stripped or not set(stripped) <= _NUMBER_CHARACTERS:
-        return None
-    try:
-        number = float(stripped)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-_NUMBER_CHARACTERS = frozenset("0123456789+-.eE")
-
-
-def _numeric_level(text: str) -> str:
-    """The level of a text in a column whose levels are numbers: ``1``, ``1.0`` and ``01`` are one."""
-    number = parse_number(text)
-    if number is None:
-        return text
-    if abs(number) >= EXACT_INTEGER:
-        digits = text.strip().lstrip("+-")
-        if digits.isdecimal():  # a double would lose digits that are there
-            sign = "-" if number < 0 else ""
-            return _integer_text(int(sign + (digits.lstrip("0"))))
-    return _double_text(number)
+#: Kinds whose levels are no more than the values met so far, so that a new one is no stranger.
+OPEN_KINDS = frozenset({Kind.TEXT, Kind.SEQUENCE})
 
 
 @dataclass(frozen=True)
@@ -124,7 +64,8 @@ class Column:
         name: unique within its table.
         kind: see :class:`Kind`.
         levels: canonical texts; the position is the code. Empty for a numeric column. For an
-            ordinal column in its order; for a boolean one (false, true).
+            ordinal column in its order; for a boolean one (false, true). For a column of texts or
+            sequences the values that were met, a sequence as :func:`learners.sequences.sequence_text` writes it.
         level_type: the type in which labels are given back and, for ``number``, compared:
             with ``number``, the inputs ``1``, ``1.0``, ``"1"`` and ``"1.0"`` are one level.
 
@@ -153,12 +94,40 @@ class Column:
         return self.kind is Kind.NUMERIC
 
     @cached_property
+    def is_open(self) -> bool:
+        """Whether any other text or sequence may come, so that no level is unseen."""
+        return self.kind in OPEN_KINDS
+
+    @cached_property
+    def sequences(self) -> tuple[FloatArray, ...]:
+        """Of a column of sequences, each level as an array of shape (T, k)."""
+        return tuple(parse_sequence(level) for level in self.levels)
+
+    def extended(self, values: Iterable[Value | None]) -> Column:
+        """An open column that knows these values too, in the order in which they come, after those that it knew.
+
+        Raises:
+            SchemaError: a value is none of its kind.
+        """
+        known = dict.fromkeys(self.levels)
+        known.update((self._open_text(value), None) for value in values if value is not None)
+        return self if len(known) == len(self.levels) else replace(self, levels=tuple(known))
+
+    def _open_text(self, value: Value) -> str:
+        try:
+            return sequence_text(value) if self.kind is Kind.SEQUENCE else _plain_text(value)
+        except DataError as error:
+            raise SchemaError(f"column {quoted(self.name)}: {error}", field=self.name) from None
+
+    @cached_property
     def _codes(self) -> dict[str, int]:
         return {level: code for code, level in enumerate(self.levels)}
 
     @cached_property
-    def labels(self) -> tuple[Scalar, ...]:
+    def labels(self) -> tuple[Any, ...]:
         """The levels in their own type, as they are given back to the caller."""
+        if self.kind is Kind.SEQUENCE:
+            return tuple(sequence_value(level) for level in self.levels)
         return tuple(self._label(level) for level in self.levels)
 
     def _label(self, level: str) -> Scalar:
@@ -173,21 +142,27 @@ class Column:
     def level_text(self, value: Scalar) -> str:
         """The canonical text of a value in this column, whether or not it is one of its levels."""
         if self.level_type == "number" and isinstance(value, str):
-            return _numeric_level(value)
+            return numeric_level(value)
         if self.kind is Kind.BOOLEAN and isinstance(value, bool | np.bool_):
             return self.levels[int(value)]
         return canonical_text(value)
 
-    def encode(self, value: Scalar | None) -> float:
+    def encode(self, value: Value | None) -> float:
         """The cell for one value: its number, its level's code, ``MISSING`` or ``UNSEEN``.
 
+        Of an open column ``UNSEEN`` says that it does not know the value yet; see :meth:`extended`.
+
         Raises:
-            SchemaError: something that is not a finite number, for a numeric column; NaN or infinity
-                for any.
+            SchemaError: something that is not a finite number, for a numeric column; no sequence, for one of
+                sequences; NaN or infinity for any.
         """
         if value is None:
             return MISSING
+        if self.is_open:
+            return float(self._codes.get(self._open_text(value), UNSEEN))
         if not self.is_numeric:
+            if isinstance(value, list | tuple):
+                raise SchemaError(f"column {quoted(self.name)} takes labels, not {quoted(value)}", field=self.name)
             if isinstance(value, float | np.floating) and not math.isfinite(value):
                 raise SchemaError(f"column {quoted(self.name)} takes labels, not {quoted(value)}", field=self.name)
             return float(self._codes.get(self.level_text(value), UNSEEN))
@@ -196,7 +171,7 @@ class Column:
             raise SchemaError(f"column {quoted(self.name)} takes finite numbers, not {quoted(value)}", field=self.name)
         return number
 
-    def decode(self, cell: float) -> Scalar | None:
+    def decode(self, cell: float) -> Any:
         """The value of a cell; ``None`` for a missing one and for an unseen one, whose value is not kept."""
         if math.isnan(cell):
             return None
@@ -222,8 +197,8 @@ class Column:
         )
 
 
-def _as_number(value: Scalar) -> float | None:
-    if isinstance(value, bool | np.bool_):
+def _as_number(value: Value) -> float | None:
+    if isinstance(value, bool | np.bool_ | list | tuple):
         return None
     if isinstance(value, str):
         return parse_number(value)
@@ -234,9 +209,20 @@ def _as_number(value: Scalar) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def infer_column(name: str, values: Iterable[Scalar | None]) -> Column:
+def _plain_text(value: Value) -> str:
+    if isinstance(value, list | tuple):
+        raise DataError(f"{quoted(value)} is no text")
+    return canonical_text(value)
+
+
+def infer_column(name: str, values: Iterable[Value | None]) -> Column:
     """Describe a column by the Python types of its values; see :meth:`Table.from_columns`."""
-    known = [value for value in values if value is not None]
+    found = [value for value in values if value is not None]
+    known = [value for value in found if not isinstance(value, list | tuple)]
+    if found and not known:
+        return Column(name, Kind.SEQUENCE).extended(found)
+    if len(known) < len(found):
+        raise DataError(f"column {quoted(name)} holds sequences beside other values", field=name)
     if known and all(isinstance(value, bool | np.bool_) for value in known):
         return Column(name, Kind.BOOLEAN, ("false", "true"), "boolean")
     if all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in known):

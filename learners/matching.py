@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 
 from learners.errors import SchemaError, quoted
-from learners.table import UNSEEN, Column, Table
-from learners.types import FloatArray, Scalar
+from learners.table import UNSEEN, Column, Kind, Table
+from learners.types import FloatArray, Value
 
 
 def conform(table: Table, columns: Sequence[Column]) -> Table:
     """The table with exactly these columns: found by name, levels recoded by their text.
 
-    A level that the wanted column does not have becomes ``UNSEEN``; further columns are left out.
+    A level that the wanted column does not have becomes ``UNSEEN``; a column of texts or sequences has it
+    after its own. Further columns are left out.
 
     Raises:
-        SchemaError: a column is absent, or numeric in one of the two only.
+        SchemaError: a column is absent, or of numbers or sequences in one of the two only.
     """
     if table.columns == tuple(columns):
         return table
@@ -31,10 +32,22 @@ def conform(table: Table, columns: Sequence[Column]) -> Table:
             field=absent[0],
         )
     values = np.empty((table.n_rows, len(columns)), order="F")
+    found = []
     for index, column in enumerate(columns):
         source = by_name[column.name]
-        values[:, index] = _recode(table.columns[source], column, table.values[:, source])
-    return Table(tuple(columns), values)
+        cells = table.values[:, source]
+        wanted = _knowing(column, table.columns[source], cells) if column.is_open else column
+        values[:, index] = _recode(table.columns[source], wanted, cells)
+        found.append(wanted)
+    return Table(tuple(found), values)
+
+
+def _knowing(column: Column, source: Column, cells: FloatArray) -> Column:
+    """An open column that has all the values of the cells."""
+    if not _is_alike(source, column):
+        return column  # refused where cells are recoded
+    used = np.unique(cells[~np.isnan(cells) & (cells != UNSEEN)]).astype(np.int64)
+    return column.extended(source.levels[code] for code in used.tolist())
 
 
 def conform_frame(X: Any, columns: Sequence[Column]) -> Table:
@@ -47,17 +60,23 @@ def conform_frame(X: Any, columns: Sequence[Column]) -> Table:
 
 
 def _recode(source: Column, wanted: Column, cells: FloatArray) -> FloatArray:
-    if source.is_numeric != wanted.is_numeric:
+    if not _is_alike(source, wanted):
         if np.isnan(cells).all():  # nothing known, so nothing to misread
             return cells
         raise SchemaError(f"column {quoted(wanted.name)} is {wanted.kind}, not {source.kind}", field=wanted.name)
     if source.is_numeric or source.levels == wanted.levels:
         return cells
-    mapping = np.array([wanted.encode(label) for label in source.labels] + [UNSEEN])
+    names = source.levels if wanted.is_open else source.labels
+    mapping = np.array([wanted.encode(name) for name in names] + [UNSEEN])
     known = ~np.isnan(cells)
     recoded = cells.copy()
     recoded[known] = mapping[cells[known].astype(np.int64)]  # UNSEEN is -1: the last entry
     return recoded
+
+
+def _is_alike(source: Column, wanted: Column) -> bool:
+    """Whether cells of the one can be cells of the other: both numbers, both sequences, or both named by texts."""
+    return all((source.kind is kind) == (wanted.kind is kind) for kind in (Kind.NUMERIC, Kind.SEQUENCE))
 
 
 def is_frame(X: Any) -> bool:
@@ -65,9 +84,12 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "columns") and hasattr(X, "__getitem__")
 
 
-def frame_cells(values: Any) -> list[Scalar | None]:
-    """A data frame's column as plain values; ``None`` is missing."""
-    return [None if is_missing(value) else value for value in values.to_list()]
+def frame_cells(values: Any) -> list[Value | None]:
+    """A data frame's column as plain values; ``None`` is missing, an array a sequence."""
+    return [
+        None if is_missing(value) else value.tolist() if isinstance(value, np.ndarray) else value
+        for value in values.to_list()
+    ]
 
 
 def is_missing(value: Any) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 from learners.columns import (
     EXACT_INTEGER,
     MISSING,
+    OPEN_KINDS,
     UNSEEN,
     Column,
     Kind,
@@ -26,11 +27,12 @@ from learners.columns import (
     parse_number,
 )
 from learners.errors import DataError, SchemaError, quoted
-from learners.types import Array, FloatArray, Int32Array, Scalar
+from learners.types import Array, FloatArray, Int32Array, Value
 
 __all__ = [
     "EXACT_INTEGER",
     "MISSING",
+    "OPEN_KINDS",
     "UNSEEN",
     "Column",
     "Kind",
@@ -126,12 +128,12 @@ class Table:
         return cls(tuple(Column(name) for name in names), matrix)
 
     @classmethod
-    def from_columns(cls, data: Mapping[str, Sequence[Scalar | None]], columns: Sequence[Column] = ()) -> Table:
+    def from_columns(cls, data: Mapping[str, Sequence[Value | None]], columns: Sequence[Column] = ()) -> Table:
         """A table from values by column name; ``None`` is missing.
 
         A column described in ``columns`` is encoded by its description. Of any other the kind
-        follows the Python types: booleans alone are boolean, numbers alone numeric, else nominal
-        with the levels in sorted order.
+        follows the Python types: booleans alone are boolean, numbers alone numeric, lists alone sequences, else
+        nominal with the levels in sorted order. A column of texts or sequences learns what it does not know yet.
         """
         described = {column.name: column for column in columns}
         series = [Series.from_values(name, cells, described.get(name)) for name, cells in data.items()]
@@ -145,7 +147,7 @@ class Table:
             values[:, index] = one.cells
         return cls(tuple(one.column for one in series), values)
 
-    def to_columns(self) -> dict[str, list[Scalar | None]]:
+    def to_columns(self) -> dict[str, list[Value | None]]:
         """The values by column name, the inverse of :meth:`from_columns`."""
         return {
             column.name: [column.decode(cell) for cell in self.values[:, index].tolist()]
@@ -177,8 +179,9 @@ class Series:
         return Series(self.column, self.cells[rows])
 
     @classmethod
-    def from_values(cls, name: str, values: Sequence[Scalar | None], column: Column | None = None) -> Series:
+    def from_values(cls, name: str, values: Sequence[Value | None], column: Column | None = None) -> Series:
         """Encode values by a description, or by one inferred from their Python types."""
         cells = list(values)
         known = column if column is not None else infer_column(name, cells)
+        known = known.extended(cells) if known.is_open else known
         return cls(known, np.array([known.encode(value) for value in cells], dtype=np.float64))

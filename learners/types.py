@@ -16,4 +16,6 @@ Array: TypeAlias = NDArray[Any]
 
 #: A label or level as the person who uploaded it wrote it; survives JSON unchanged.
 Scalar: TypeAlias = str | int | float | bool
+#: A value of a table: a label, a number, or a sequence as JSON has it.
+Value: TypeAlias = Scalar | list[Any] | tuple[Any, ...]
 Json: TypeAlias = str | int | float | bool | list["Json"] | dict[str, "Json"] | None

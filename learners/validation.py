@@ -8,6 +8,7 @@ that are finite.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -68,12 +69,19 @@ def _refuse_infinite(table: Table) -> None:
             )
 
 
-def check_training(X: Any, y: Any, *, classification: bool) -> tuple[Table, Series]:
+def check_training(
+    X: Any, y: Any, *, classification: bool, opened: Container[Kind] = frozenset()
+) -> tuple[Table, Series]:
     """The table and target of a fit, checked against each other.
 
+    Args:
+        X, y: as ``fit`` takes them.
+        classification: whether the target has levels.
+        opened: which columns that are open to any text or sequence may be learned from.
+
     Raises:
-        DataError: no rows, no columns, lengths differ, a cell is no code of its column, the target
-            has missing, unseen or infinite values.
+        DataError: no rows, no columns, lengths differ, a column of a kind that is not learned from, a cell is no
+            code of its column, the target has missing, unseen or infinite values.
     """
     table = as_table(X)
     if table.n_columns == 0:
@@ -86,6 +94,11 @@ def check_training(X: Any, y: Any, *, classification: bool) -> tuple[Table, Seri
             "Found array with 0 sample(s) while a minimum of 1 is required: there are no rows to learn from"
         )
     for index, column in enumerate(table.columns):
+        if column.is_open and column.kind not in opened:
+            raise DataError(
+                f"column {quoted(column.name)} is {column.kind}, which this learner does not learn from; leave it out",
+                field=column.name,
+            )
         check_codes(column, table.values[:, index])
     _check_target(target)
     return table, target
@@ -134,7 +147,7 @@ def as_target(y: Any, *, classification: bool) -> Series:
     if y is None:
         raise DataError("this estimator requires y to be passed, but the target y is None")
     if isinstance(y, Series):
-        if y.column.is_numeric == classification:
+        if y.column.is_numeric == classification or y.column.is_open:
             wanted = "nominal, ordinal or boolean" if classification else "numeric"
             raise DataError(
                 f"the target {quoted(y.column.name)} is {y.column.kind}; it must be {wanted}", field=y.column.name

@@ -14,7 +14,7 @@ from learners.evaluation.fold import MakeLearner, evaluate_fold
 from learners.evaluation.folds import Folds, Split, hold_out, k_fold
 from learners.evaluation.results import FoldResult, RowResults
 from learners.evaluation.summary import combine
-from learners.table import Series, Table
+from learners.table import OPEN_KINDS, Series, Table
 
 __all__ = [
     "CrossValidation",
@@ -111,7 +111,7 @@ def out_of_fold(results: Sequence[FoldResult], n_rows: int) -> RowResults:
 def _prepare(make_learner: Learner | MakeLearner, table: Any, target: Any) -> tuple[MakeLearner, Table, Series]:
     make = _copies_of(make_learner) if isinstance(make_learner, Learner) else make_learner
     classification = isinstance(make(), Classifier)
-    data, truth = check_training(table, target, classification=classification)
+    data, truth = check_training(table, target, classification=classification, opened=OPEN_KINDS)
     return make, data, truth
 
 

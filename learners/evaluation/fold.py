@@ -24,7 +24,7 @@ from learners.evaluation.metrics import (
     weighted_mean,
 )
 from learners.evaluation.results import FoldResult, RowResults
-from learners.table import Column, Series, Table
+from learners.table import OPEN_KINDS, Column, Series, Table
 from learners.types import Array, FloatArray
 
 #: Makes an unfitted learner; called once a fold.
@@ -55,7 +55,7 @@ def evaluate_fold(
         DataError: a part is empty or the two overlap; or what the learner's ``fit`` refuses.
     """
     model = make_learner()
-    data, truth = check_training(table, target, classification=isinstance(model, Classifier))
+    data, truth = check_training(table, target, classification=isinstance(model, Classifier), opened=OPEN_KINDS)
     train, test = _row_indices(train_rows), _row_indices(test_rows)
     if len(train) == 0 or len(test) == 0:
         raise DataError(f"fold {fold} has {len(train)} training and {len(test)} test rows; both need at least 1")

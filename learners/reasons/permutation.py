@@ -17,7 +17,7 @@ import numpy as np
 from learners.base import Classifier, Learner, check_training, check_weights
 from learners.errors import DataError, ParameterError, quoted
 from learners.evaluation.metrics import classification_metrics, regression_metrics
-from learners.table import Series, Table
+from learners.table import OPEN_KINDS, Series, Table
 from learners.types import FloatArray
 
 #: Metrics of which less is better.
@@ -77,7 +77,7 @@ def permutation_importance(
         DataError: the metric is undefined on these rows.
     """
     table = learner.check_table(X)
-    _, target = check_training(table, y, classification=isinstance(learner, Classifier))
+    _, target = check_training(table, y, classification=isinstance(learner, Classifier), opened=OPEN_KINDS)
     judge = _Judge(learner, target, check_weights(sample_weight, table.n_rows), metric)
     if repeats < 1:
         raise ParameterError(f"repeats must be a whole number >= 1, not {quoted(repeats)}", field="repeats")

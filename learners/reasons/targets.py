@@ -35,7 +35,8 @@ class WantedClass:
 
     def answer(self, answers: FloatArray) -> Scalar:
         """The label of one answer, shape (K,)."""
-        return self.column.labels[int(self.decide(answers[None])[0])]
+        label: Scalar = self.column.labels[int(self.decide(answers[None])[0])]
+        return label
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 
 from learners.errors import DataError
 from learners.table import Column, Table
-from learners.types import FloatArray, Scalar
+from learners.types import FloatArray, Value
 
 FORMAT = 1
 _ALIGNMENT = 64
@@ -65,7 +65,7 @@ def read_columns(path: Path) -> tuple[Column, ...]:
         return _read_header(file, path.stat().st_size)[0]
 
 
-def rows(table: Table, offset: int, limit: int) -> list[dict[str, Scalar | None]]:
+def rows(table: Table, offset: int, limit: int) -> list[dict[str, Value | None]]:
     """Rows ``offset`` to ``offset + limit`` as JSON-able objects; None is missing. Past the end: fewer, or none."""
     piece = table.values[offset : offset + limit]
     by_column = [

@@ -24,6 +24,8 @@ class Learner(Answer):
     task: str = Field(description="classification or regression")
     missing: bool = Field(description="whether it takes missing values, in training and in prediction")
     categories: bool = Field(description="whether it takes columns with levels")
+    texts: bool = Field(description="whether it takes columns of texts that are compared as such")
+    sequences: bool = Field(description="whether it takes columns of sequences of numbers")
     weights: bool = Field(description="whether rows may carry weights")
     explanations: list[str] = Field(description="kinds of explanation it gives")
     exports: list[str] = Field(description="formats it can be exported to")

@@ -48,7 +48,8 @@ class CombinedColumn(Column):
         if np.isnan(value):
             return None
         if self.test.interval is not None:
-            return self.columns[0].decode(float(cells[self.test.interval[0]]))
+            number: Scalar | None = self.columns[0].decode(float(cells[self.test.interval[0]]))
+            return number
         if self.test.is_sum:
             return min(max(value, -_LARGEST), _LARGEST)
         return self.test.counted(cells)[0]
