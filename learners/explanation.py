@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from learners.table import number_text
 from learners.types import FloatArray, Scalar
@@ -18,8 +18,7 @@ from learners.types import FloatArray, Scalar
 Operator: TypeAlias = Literal["<=", ">", "in", "not in", "interval"]
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(NamedTuple):
     """One test on one column.
 
     ``<=`` and ``>`` compare a numeric column with ``threshold``, or an ordinal one by the order of
@@ -43,18 +42,17 @@ class Condition:
 
     def text(self) -> str:
         """For people; every number prints so that it reads back to the same double."""
-        name = name_text(self.column)
-        if self.operator in ("in", "not in") and not self.values:
-            return f"{name} is missing" if self.operator == "in" else f"{name} is known"
-        if self.operator == "in":
-            shown = ", ".join(scalar_text(value) for value in self.values)
-            return f"{name} = {shown}" if len(self.values) == 1 else f"{name} in {{{shown}}}"
-        if self.operator == "not in":
-            shown = ", ".join(scalar_text(value) for value in self.values)
-            return f"{name} != {shown}" if len(self.values) == 1 else f"{name} not in {{{shown}}}"
-        if self.operator == "interval":
+        name, operator = name_text(self.column), self.operator
+        if operator == "interval":
             return f"{scalar_text(self.low)} < {name} <= {scalar_text(self.high)}"
-        return f"{name} {self.operator} {scalar_text(self.threshold)}"
+        if operator in ("<=", ">"):
+            return f"{name} {operator} {scalar_text(self.threshold)}"
+        if not self.values:
+            return f"{name} is missing" if operator == "in" else f"{name} is known"
+        shown = ", ".join(scalar_text(value) for value in self.values)
+        if len(self.values) == 1:
+            return f"{name} {'=' if operator == 'in' else '!='} {shown}"
+        return f"{name} {operator} {{{shown}}}"
 
     def to_json(self) -> dict[str, Any]:
         return self.record(self.text())

@@ -54,5 +54,5 @@ def _with_functions(rules: RuleSet, learner: FittedModelTree) -> RuleSet:
             raise LearnerError("a rule of a model tree names no leaf")
         function = learner.function(rule.leaf)
         tests = (one.text for one in rule.conditions)
-        found.append(replace(rule, function=function, id=rule_id(rule.leaf, tests, function.text())))
+        found.append(rule._replace(function=function, id=rule_id(rule.leaf, tests, function.text())))
     return replace(rules, rules=tuple(found))

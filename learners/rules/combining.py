@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from learners.rules.from_tree import written_condition
+from learners.rules.path_states import written_condition
 from learners.rules.rule import UNBOUNDED, RuleCondition
 from learners.table import Column
 

@@ -18,7 +18,7 @@ import numpy as np
 from learners._accel import inner_kernel, interpreted, kernel
 from learners.decisions import decide
 from learners.rules.atoms import Atom
-from learners.rules.from_tree import written_condition
+from learners.rules.path_states import written_condition
 from learners.rules.rule import Rule, RuleCondition, RuleSet, plain_share, rule_id
 from learners.table import Column
 from learners.types import Array, BoolArray, FloatArray, Int8Array, Int32Array, IntArray

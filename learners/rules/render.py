@@ -7,12 +7,14 @@ digits; the exact shares are in the JSON form.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from learners.decisions import TIE
 from learners.explanation import name_text
+from learners.rules.indented import Written, indented
 from learners.rules.rule import Once, Rule, RuleCondition, RuleSet
 
 
@@ -50,13 +52,14 @@ def to_markdown(rules: RuleSet) -> str:
     head = ["#", "If", f"Then {name_text(rules.target.name)}", *spreads, "Rows", "Id"]
     lines = [_row(map(_markdown_cell, head)), f"|---:|:---|:---|{'---:|' * len(spreads)}---:|:---|"]
     written = Once(lambda condition: _markdown_cell(_condition_text(condition)))
+    cell = lru_cache(_markdown_cell)  # few different answers and numbers
     for number, rule in enumerate(rules.rules, start=1):
         tests = " and ".join(written.of(rule))
         tests = tests or ("else" if rules.ordered and number > 1 else "always")
         numbers = [rule.share, rule.confidence] if rules.classes else [rule.deviation]
         shown = ["" if one is None else f"{one:.4g}" for one in numbers[: len(spreads)]]
-        ends = [_markdown_cell(cell) for cell in (rule.conclusion(), *shown, f"{rule.weight:.6g}", rule.id)]
-        lines.append(_row([str(number), tests, *ends]))
+        ends = map(cell, (rule.conclusion(), *shown, f"{rule.weight:.6g}"))
+        lines.append(_row([str(number), tests, *ends, rule.id]))  # an id has no sign to escape
     return "\n".join(lines) + "\n"
 
 
@@ -101,12 +104,25 @@ def _markdown_cell(text: str) -> str:
 
     Names with any sign but a word's are in JSON's quotes already, so line breaks are ``\\n`` there.
     """
-    return text.translate(_MARKUP)
+    for sign in _MARKUP:
+        if sign in text:
+            text = text.replace(sign, "\\" + sign)
+    return text
 
 
-_MARKUP = str.maketrans({sign: "\\" + sign for sign in "\\`*_{}[]<>()#+!|~&$"})
+#: The backslash first, since it escapes the others.
+_MARKUP = "\\`*_{}[]<>()#+!|~&$"
 
 
 def to_json_text(rules: RuleSet) -> str:
-    """:func:`to_json` as one text."""
-    return json.dumps(to_json(rules), allow_nan=False, ensure_ascii=False, indent=2)
+    """:func:`to_json` as one text, indented by two blanks a level."""
+    written = Once(lambda condition: Written(indented(condition.to_json(), _CONDITION_LEVEL)))
+
+    def record(rule: Rule) -> dict[str, Any]:
+        return rule.to_json() | {"conditions": written.of(rule)}
+
+    return indented(replace(rules, rules=()).to_json() | {"rules": list(map(record, rules.rules))})
+
+
+#: Of a condition in the list of a rule in the list of the object.
+_CONDITION_LEVEL = 4

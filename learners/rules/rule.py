@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,9 +28,11 @@ from learners.trees.combined.column import CombinedColumn
 from learners.types import Array, FloatArray, Scalar
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class RuleCondition:
     """All tests of one path on one column, merged; or one test of several values.
+
+    Nobody changes one, since rules share them; it is not frozen because making it would take three times as long.
 
     Attributes:
         feature: index of the column; those of combined tests follow the table's.
@@ -55,7 +57,7 @@ class RuleCondition:
     _record: dict[str, Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", self.condition.text())
+        self.text = self.condition.text()
 
     def shares(self, cells: FloatArray, is_numeric: bool) -> FloatArray:
         """The share of each cell, shape (n,)."""
@@ -71,13 +73,11 @@ class RuleCondition:
         try:
             return self._record
         except AttributeError:  # not asked for before
-            record = self.condition.record(self.text) | {"missing": self.missing, "unseen": self.unseen}
-            object.__setattr__(self, "_record", record)
-            return record
+            self._record = self.condition.record(self.text) | {"missing": self.missing, "unseen": self.unseen}
+            return self._record
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """IF all conditions THEN the answer.
 
     Attributes:

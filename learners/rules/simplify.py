@@ -95,7 +95,7 @@ class _Simplification:
         if not self.ordered:
             return self.rules
         return [
-            replace(rule, id=rule_id(rank, (one.text for one in rule.conditions), rule.answer))
+            rule._replace(id=rule_id(rank, (one.text for one in rule.conditions), rule.answer))
             for rank, rule in enumerate(self.rules, start=1)
         ]
 
@@ -108,7 +108,7 @@ class _Simplification:
         if len(kept) == len(rule.conditions):
             return rule
         place = rule.leaf if rule.leaf is not None else min(rule.leaves, default=0)
-        return replace(rule, conditions=kept, id=rule_id(place, (one.text for one in kept), rule.answer))
+        return rule._replace(conditions=kept, id=rule_id(place, (one.text for one in kept), rule.answer))
 
     def _merge_all(self) -> None:
         """Merge what differs in one column only, column by column."""
@@ -198,8 +198,7 @@ class _Simplification:
         counts = _sum(one.counts, other.counts)
         conditions = tuple(union if own.feature == feature else own for own in one.conditions)
         weight = one.weight + other.weight
-        merged = replace(
-            one,
+        merged = one._replace(
             leaf=None,
             leaves=() if self.ordered else tuple(sorted({*_leaves(one), *_leaves(other)})),
             conditions=conditions,
@@ -212,9 +211,9 @@ class _Simplification:
             parts = (one.weight, other.weight) if weight > 0 else (1.0, 1.0)
             pairs = zip(one.distribution, other.distribution, strict=True)
             shares = tuple((parts[0] * left + parts[1] * right) / sum(parts) for left, right in pairs)
-            merged = replace(merged, distribution=shares, confidence=shares[self.place_of[one.answer]])
+            merged = merged._replace(distribution=shares, confidence=shares[self.place_of[one.answer]])
         place = min(merged.leaves, default=0)
-        merged = replace(merged, id=rule_id(place, (own.text for own in conditions), one.answer))
+        merged = merged._replace(id=rule_id(place, (own.text for own in conditions), one.answer))
         return self._without_idle(merged)
 
     def _leave_out_unreached(self) -> None:

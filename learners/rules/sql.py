@@ -26,7 +26,7 @@ import numpy as np
 
 from learners.decisions import tie_width
 from learners.linear_function import LinearTerm
-from learners.rules.rule import UNBOUNDED, Once, Rule, RuleCondition, RuleSet
+from learners.rules.rule import Once, Rule, RuleCondition, RuleSet
 from learners.rules.sql_combined import is_unknown, satisfies
 from learners.rules.sql_literals import identifier, label_list, number_literal, scalar_literal
 from learners.table import Column, canonical_text
@@ -81,7 +81,7 @@ def select_statement(rules: RuleSet, source: str) -> str:
     if rules.ordered:
         return _ordered_select(rules, source)
     written = _written(rules, _share)
-    shares = [written.of(rule) for rule in rules.rules]
+    shares = [_times(written.of(rule)) for rule in rules.rules]
     taken = {column.name for column in rules.columns}
     prediction = identifier(_free_name("prediction", taken))
     if rules.classes is None:
@@ -142,13 +142,14 @@ def _covers(column: Column, condition: RuleCondition) -> str:
 
 def _share(column: Column, condition: RuleCondition) -> str:
     """The share of the row for which the rule answers as far as this column goes."""
-    cases = []
+    cases = ""
     if condition.missing > 0:
-        cases.append(f"WHEN {_is_missing(column)} THEN {number_literal(condition.missing)}")
+        cases = f"WHEN {_is_missing(column)} THEN {number_literal(condition.missing)} "
     if column.levels and condition.unseen != float(condition.negated):
         known = label_list(column, range(len(column.levels)))
-        cases.append(f"WHEN {identifier(column.name)} NOT IN ({known}) THEN {number_literal(condition.unseen)}")
-    return f"CASE {' '.join([*cases, f'WHEN {_holds(column, condition)} THEN 1'])} ELSE 0 END"
+        unseen = number_literal(condition.unseen)
+        cases += f"WHEN {identifier(column.name)} NOT IN ({known}) THEN {unseen} "
+    return f"CASE {cases}WHEN {_holds(column, condition)} THEN 1 ELSE 0 END"
 
 
 def _is_missing(column: Column) -> str:
@@ -161,13 +162,12 @@ def _holds(column: Column, condition: RuleCondition) -> str:
         return satisfies(column, condition.low, condition.high)
     name = identifier(column.name)
     if column.is_numeric:
-        if not condition.low < condition.high:
+        low, high = condition.low, condition.high
+        if not low < high:
             return "1 = 0"
-        if (condition.low, condition.high) == UNBOUNDED:
-            return f"{name} IS NOT NULL"
-        low, high = (number_literal(bound) if math.isfinite(bound) else "" for bound in (condition.low, condition.high))
-        tests = [f"{name} > {low}"] if low else []
-        return " AND ".join(tests + ([f"{name} <= {high}"] if high else []))
+        above = f"{name} > {number_literal(low)}" if low > -math.inf else ""
+        below = f"{name} <= {number_literal(high)}" if high < math.inf else ""
+        return f"{above} AND {below}" if above and below else above or below or f"{name} IS NOT NULL"
     codes = condition.codes
     if codes is None:
         codes = tuple(code for code in range(len(column.levels)) if condition.low < code <= condition.high)
@@ -199,11 +199,19 @@ def _counted(columns: Sequence[Column], term: LinearTerm) -> str:
     return f"CASE {' '.join(cases)} ELSE {default} END"
 
 
-def _weighted(shares: Sequence[Sequence[str]], answers: Sequence[float | str]) -> str:
+def _times(factors: Sequence[str]) -> Callable[[str], str]:
+    """What writes the product of some factors and one more, by that one; the rest is written once."""
+    if len(factors) >= _CHAIN:
+        return lambda last: _chain([*factors, last], "*")
+    product = "".join([f"{factor} * " for factor in factors])
+    return lambda last: product + last
+
+
+def _weighted(shares: Sequence[Callable[[str], str]], answers: Sequence[float | str]) -> str:
     """The sum over the rules of share times answer; an answer may be an expression."""
     terms = [
-        _chain([*own, answer if isinstance(answer, str) else number_literal(answer)], "*")
-        for own, answer in zip(shares, answers, strict=True)
+        times(answer if isinstance(answer, str) else number_literal(answer))
+        for times, answer in zip(shares, answers, strict=True)
         if answer != 0
     ]
     return _balanced(terms or [number_literal(0.0)], " +\n")

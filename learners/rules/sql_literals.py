@@ -17,8 +17,10 @@ from learners.types import Scalar
 
 _INTEGER = 2**53
 _POWER = 2**62
+_POWERS_OF_TEN = tuple(10**exponent for exponent in range(23))
 
 
+@lru_cache(maxsize=2**10)
 def identifier(name: str) -> str:
     """A quoted column name."""
     _refuse_nul(name)
@@ -38,10 +40,15 @@ def number_literal(number: float) -> str:
     if (number == math.floor(number) and abs(number) < _INTEGER) or _reads_well(text):
         return f"CAST('{text}' AS DOUBLE PRECISION)"
     mantissa, exponent = _dyadic(number)
-    literal = f"CAST({mantissa} AS DOUBLE PRECISION)"
+    return f"(CAST({mantissa} AS DOUBLE PRECISION){_scaling(exponent)} /* {text} */)"
+
+
+@lru_cache(maxsize=2**10)
+def _scaling(exponent: int) -> str:
+    """Times two to the power of an exponent, in steps that are integers of 64 bits."""
     sign = "*" if exponent > 0 else "/"
     powers = [_POWER] * (abs(exponent) // 62) + [2 ** (abs(exponent) % 62)] * (abs(exponent) % 62 > 0)
-    return "(" + "".join([literal, *(f" {sign} {power}" for power in powers)]) + f" /* {text} */)"
+    return "".join([f" {sign} {power}" for power in powers])
 
 
 def _refuse_nul(text: str) -> None:
@@ -67,12 +74,24 @@ def _reads_well(text: str) -> bool:
     significand = abs(int(whole + decimals))
     if significand >= _INTEGER or abs(exponent) > 22:
         return False
-    numerator, denominator = significand * 10 ** max(exponent, 0), 10 ** max(-exponent, 0)
+    power_of_ten = _POWERS_OF_TEN[abs(exponent)]
+    numerator, denominator = (significand, power_of_ten) if exponent < 0 else (significand * power_of_ten, 1)
+    if not _near_halfway(numerator, denominator):
+        return True
     mantissa, power_of_two = _rounded(numerator, denominator, 64)
     if mantissa.bit_length() != 54:  # not halfway between two doubles, so rounding again goes where rounding once does
         return True
     twice = _rounded(mantissa << max(power_of_two, 0), 1 << max(-power_of_two, 0), 53)
     return twice == _rounded(numerator, denominator, 53)
+
+
+def _near_halfway(numerator: int, denominator: int) -> bool:
+    """Whether a number's first 64 bits may end like one halfway between two doubles; never wrongly false."""
+    shift = 64 - numerator.bit_length() + denominator.bit_length()
+    first = (numerator << shift) // denominator if shift >= 0 else numerator // (denominator << -shift)  # 64 or 65 bits
+    below = first.bit_length() - 53
+    rest = first & ((1 << below) - 1)
+    return abs(rest - (1 << below - 1)) <= 2
 
 
 def _rounded(numerator: int, denominator: int, bits: int) -> tuple[int, int]:

@@ -86,7 +86,7 @@ def rules_text(
     if rule_format == "markdown":
         return to_markdown(rules)
     written = case_expression(rules) if sql.form == "case" else select_statement(rules, sql.source)
-    return written.rstrip("\n") + "\n"
+    return written + "\n"
 
 
 def rules_of_model(model: ServedModel, *, simplify: bool = False, part: range | None = None) -> RuleSet:

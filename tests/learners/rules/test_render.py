@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learners.rules.from_tree import rules_of_nodes
+from learners.rules.indented import Written, indented
 from learners.rules.render import to_json, to_json_text, to_markdown, to_text
 from learners.table import Column, Kind, Table
 from learners.trees.classifier import DecisionTreeClassifier
@@ -40,9 +41,30 @@ def test_markdown():
 
 def test_single_leaf_is_a_rule_without_conditions():
     rules = rules_of_nodes(multiway(0, 1), [Column("c", Kind.NOMINAL, ("a",))], Column("t", Kind.NOMINAL, ("a",)))
-    rules = replace(rules, rules=(replace(rules.rules[0], conditions=()),))
+    rules = replace(rules, rules=(rules.rules[0]._replace(conditions=()),))
     assert to_text(rules) == "ALWAYS t = a  [share 1; 1 row]\n"
     assert "| always | a |" in to_markdown(rules)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | anything,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(anything, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(json_values)
+def test_indented_json_is_what_the_library_writes(value):
+    assert indented(value) == json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    part = Written(indented(value, 1))
+    assert indented([part, part]) == json.dumps([value, value], indent=2, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_indented_json_has_no_number_that_is_not_finite(number):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        indented({"a": [number]})
 
 
 def test_json_is_complete_and_strict():

@@ -117,7 +117,7 @@ def test_neighbouring_intervals_become_one():
 def test_sets_of_levels_become_one_and_a_test_that_says_nothing_goes():
     columns = (Column("c", Kind.NOMINAL, ("a", "b", "d")),)
     rules = rules_of_nodes(multiway(0, 3), columns, TARGET)
-    same = replace(rules, rules=tuple(replace(rule, answer="no", distribution=(1.0, 0.0, 0.0)) for rule in rules.rules))
+    same = replace(rules, rules=tuple(rule._replace(answer="no", distribution=(1.0, 0.0, 0.0)) for rule in rules.rules))
     assert texts(simplified(rules)) == texts(rules)
     (only,) = simplified(same).rules
     assert only.conditions == ()  # a missing or unseen level has shares 1/3 of each, so all of the whole

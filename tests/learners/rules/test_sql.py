@@ -13,7 +13,7 @@ from learners.rules.access import rules_of
 from learners.rules.from_tree import rules_of_nodes
 from learners.rules.simplify import simplified
 from learners.rules.sql import case_expression, select_statement
-from learners.rules.sql_literals import _rounded, identifier, number_literal, text_literal
+from learners.rules.sql_literals import _near_halfway, _rounded, identifier, number_literal, text_literal
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 from tests.learners.rules.test_from_tree import TARGET, tree_and_rows
@@ -187,6 +187,16 @@ def test_thresholds_are_exact_to_the_last_bit(database):
 def test_number_literals_read_back_exactly(number):
     (found,) = sqlite3.connect(":memory:").execute(f"SELECT {number_literal(number)}").fetchone()
     assert found == number
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(2**52, 2**53 - 1), st.integers(-3, 3), st.integers(0, 22))
+def test_what_is_rounded_twice_is_never_taken_for_harmless(mantissa, beside, power):
+    """Numbers at, or a few 2**-66ths beside, the middle of two doubles, over a power of ten."""
+    halfway = (2 * mantissa + 1) * 2**13 + beside
+    for numerator, denominator in ((halfway, 1), (halfway, 2**40), (halfway * 10**power // 2**13, 10**power)):
+        if _rounded(numerator, denominator, 64)[0].bit_length() == 54:
+            assert _near_halfway(numerator, denominator)
 
 
 def test_short_numbers_stay_readable():
