@@ -109,11 +109,16 @@ class Column:
         Raises:
             SchemaError: a value is none of its kind.
         """
-        known = dict.fromkeys(self.levels)
-        known.update((self._open_text(value), None) for value in values if value is not None)
-        return self if len(known) == len(self.levels) else replace(self, levels=tuple(known))
+        texts = (self.open_text(value) for value in values if value is not None)
+        new = dict.fromkeys(text for text in texts if text not in self._codes)
+        return replace(self, levels=(*self.levels, *new)) if new else self
 
-    def _open_text(self, value: Value) -> str:
+    def open_text(self, value: Value) -> str:
+        """The text under which an open column knows a value.
+
+        Raises:
+            SchemaError: the value is none of its kind.
+        """
         try:
             return sequence_text(value) if self.kind is Kind.SEQUENCE else _plain_text(value)
         except DataError as error:
@@ -159,7 +164,7 @@ class Column:
         if value is None:
             return MISSING
         if self.is_open:
-            return float(self._codes.get(self._open_text(value), UNSEEN))
+            return float(self._codes.get(self.open_text(value), UNSEEN))
         if not self.is_numeric:
             if isinstance(value, list | tuple):
                 raise SchemaError(f"column {quoted(self.name)} takes labels, not {quoted(value)}", field=self.name)
@@ -210,7 +215,7 @@ def _as_number(value: Value) -> float | None:
 
 
 def _plain_text(value: Value) -> str:
-    if isinstance(value, list | tuple):
+    if not isinstance(value, str | bool | int | float | np.generic):
         raise DataError(f"{quoted(value)} is no text")
     return canonical_text(value)
 

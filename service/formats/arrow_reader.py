@@ -18,10 +18,12 @@ from service.formats.faults import Faults, cut, shown
 from service.formats.options import ReadOptions
 from service.formats.reading import BOOLEAN, CELL, NUMBER, TEXT, Block, Cells, Reader
 from service.formats.text_cells import TextCells, token_array, without_tokens
+from service.formats.value_cells import ValueCells
 from service.formats.written_numbers import NumberSyntax
 from service.settings import Limits
 
 _BATCH_ROWS = 65_536
+_READABLE = "numbers, booleans, texts, dates and times, lists of numbers"
 #: Files that become smaller than this are never taken for decompression bombs.
 HARMLESS_BYTES = 64 << 20
 
@@ -95,7 +97,7 @@ class ArrowReader(Reader):
             one = self._schema.field(at)
             if not _is_readable(one.type):
                 message = f"column {shown(one.name)} has the type {cut(str(one.type))}, which is not read here"
-                faults.add(Fault(message, column=cut(one.name), allowed="numbers, booleans, texts, dates and times"))
+                faults.add(Fault(message, column=cut(one.name), allowed=_READABLE))
         faults.raise_if_any("Columns have types that are not read here; exclude them")
 
     def _cells(self, at: int, array: pa.Array, first_row: int) -> Cells:
@@ -104,6 +106,8 @@ class ArrowReader(Reader):
         kind = array.type
         if pa.types.is_integer(kind) or pa.types.is_floating(kind):
             return self._numbers(self._schema.names[at], array, first_row)
+        if _is_list(kind):
+            return ValueCells(array.to_pylist(), frozenset(), self._syntax)
         if pa.types.is_decimal(kind) or pa.types.is_null(kind):
             return TextCells(array.cast(pa.string()), self._syntax, CELL)
         if pa.types.is_boolean(kind):
@@ -159,7 +163,15 @@ class NumberCells:
         return NUMBER
 
 
+def _is_list(kind: pa.DataType) -> bool:
+    return any(test(kind) for test in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list))
+
+
 def _is_readable(kind: pa.DataType) -> bool:
+    if _is_list(kind):
+        while _is_list(kind):
+            kind = kind.value_type
+        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     tests = (

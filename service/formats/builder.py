@@ -9,20 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
+from learners.errors import DataError
+from learners.sequences import FORM, sequence_text
 from learners.table import Column, Kind, parse_number
-from learners.types import FloatArray
-from service.errors import Fault, Invalid
+from learners.types import Array, FloatArray
+from service.errors import Fault, Invalid, TooLarge
 from service.formats.faults import Faults, cut, shown
 from service.formats.number_arrays import encoded, take_or_nan
-from service.formats.reading import Cells
+from service.formats.reading import SEQUENCE, Cells
 from service.formats.written_numbers import PLAIN, NumberSyntax
 
-#: The longest text that may be a level, in characters.
+#: The longest text that may be a level, in characters; the longest sequence as a text; all texts of an open column.
 MAX_TEXT = 32_768
+_MAX_SEQUENCE = 1_000_000
+_MAX_CHARACTERS = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,14 @@ class ColumnBuilder:
         self._probe = number_probe(plan.name) if plan.order and are_number_levels(plan.order) else None
         self._wrong: list[tuple[int, str]] = []
         self._n_wrong = 0
+        self._n_characters = self._n_counted = 0
+        #: The first row with a list, or None.
+        self.first_list: int | None = None
+
+    @property
+    def is_sequence(self) -> bool:
+        """Whether the column holds sequences: as planned, or since the file has lists in it."""
+        return self.plan.kind is Kind.SEQUENCE or (self.plan.kind is None and self.type == SEQUENCE)
 
     def add(self, cells: Cells, first_row: int) -> FloatArray:
         """The cells of the next block, shape (m,): numbers or provisional codes, NaN where missing."""
@@ -115,10 +127,16 @@ class ColumnBuilder:
     def _codes(self, cells: Cells, first_row: int) -> FloatArray:
         codes, distinct = encoded(cells.texts())
         self._note_types(cells, codes.tolist() if isinstance(cells.types(), list) else [], distinct, first_row)
+        self._note_list(cells, codes, first_row)
+        longest = _MAX_SEQUENCE if self.is_sequence else MAX_TEXT
         for position, text in enumerate(distinct):
-            if len(text) > MAX_TEXT or "\0" in text:
-                _refuse_text(self.plan.name, text, first_row + int(np.flatnonzero(codes == position)[0]))
+            if len(text) > longest or "\0" in text:
+                _refuse_text(self.plan.name, text, first_row + int(np.flatnonzero(codes == position)[0]), longest)
+        if self.is_sequence:
+            distinct = self._sequences(distinct, codes, first_row)
         known = np.array([self._code(text) for text in distinct], dtype=np.float64)
+        if self.is_sequence or self.plan.kind is Kind.TEXT:
+            self._check_size()
         values = take_or_nan(known, codes)
         if self.plan.order is not None:
             outside = np.flatnonzero(values < 0)
@@ -133,6 +151,29 @@ class ColumnBuilder:
             )
         return values
 
+    def _sequences(self, distinct: list[str], codes: Array, first_row: int) -> list[str]:
+        """Their canonical texts; what is none is noted and stands for itself."""
+        found = []
+        for position, text in enumerate(distinct):
+            try:
+                found.append(sequence_text(text))
+            except DataError:
+                rows = np.flatnonzero(codes == position)
+                self._refuse([(first_row + int(at), text) for at in rows[:20]], int(rows.size))
+                found.append(text)
+        return found
+
+    def _check_size(self) -> None:
+        new = list(self.levels)[self._n_counted :]
+        self._n_counted += len(new)
+        self._n_characters += sum(map(len, new))
+        if self._n_characters > _MAX_CHARACTERS:
+            raise TooLarge(
+                f"The different values of column {shown(self.plan.name)} have more than {_MAX_CHARACTERS} characters "
+                "together; exclude it",
+                [Fault("too many characters", column=cut(self.plan.name), allowed=_MAX_CHARACTERS)],
+            )
+
     def _code(self, text: str) -> float:
         code = self.levels.get(text)
         if code is not None:
@@ -140,6 +181,12 @@ class ColumnBuilder:
         if self.plan.order is not None:
             return self.levels.get(self._probe.level_text(text), -1) if self._probe is not None else -1
         return self.levels.setdefault(text, len(self.levels))
+
+    def _note_list(self, cells: Cells, codes: Array, first_row: int) -> None:
+        types = cells.types()
+        if self.first_list is None and SEQUENCE in (types if isinstance(types, list) else [types]):
+            at = types.index(SEQUENCE) if isinstance(types, list) else int(np.argmax(codes >= 0))
+            self.first_list = first_row + at
 
     def _note_types(self, cells: Cells, codes: list[int], distinct: list[str], first_row: int) -> None:
         """Watch that no two values of different types become one level."""
@@ -169,12 +216,12 @@ class ColumnBuilder:
                 self.clash = Clash(text, first, type_name, row)
 
 
-def _refuse_text(name: str, text: str, row: int) -> NoReturn:
-    if len(text) > MAX_TEXT:
-        message = f"a text has {len(text)} characters; at most {MAX_TEXT} are allowed"
+def _refuse_text(name: str, text: str, row: int, longest: int) -> NoReturn:
+    if len(text) > longest:
+        message = f"a text has {len(text)} characters; at most {longest} are allowed"
         if "\n" in text:
             message += "; is a quote opened and never closed?"
-        fault = Fault(message, row=row, column=cut(name), allowed=MAX_TEXT)
+        fault = Fault(message, row=row, column=cut(name), allowed=longest)
     else:
         message = "a text holds a NUL character"
         fault = Fault(message, row=row, column=cut(name))
@@ -191,13 +238,21 @@ def are_number_levels(levels: Iterable[str]) -> bool:
     return all(parse_number(text) is not None and not PLAIN.looks_like_name(text) for text in levels)
 
 
+def _demand(builder: ColumnBuilder) -> tuple[Any, str]:
+    """What a cell must be, and what is said of one that is not."""
+    if builder.is_sequence:
+        return FORM, "is no sequence of numbers"
+    if builder.plan.order is None:
+        return "finite numbers", "is not a finite number"
+    return list(builder.plan.order[:20]), "is none of the declared levels"
+
+
 def refuse_wrong_cells(builder: ColumnBuilder, lines: dict[int, int]) -> None:
     """Raise :class:`~service.errors.Invalid` if the plan of a column does not allow some of its cells."""
     if not builder.n_wrong:
         return
     plan, faults = builder.plan, Faults()
-    allowed = "finite numbers" if plan.order is None else list(plan.order[:20])
-    what = "is not a finite number" if plan.order is None else "is none of the declared levels"
+    allowed, what = _demand(builder)
     for row, text in builder.wrong_rows():
         line = lines.get(row)
         where = f"row {row}" if line is None else f"line {line}"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from learners.errors import SchemaError
-from learners.table import MISSING, Column, parse_number
+from learners.sequences import FORM
+from learners.table import MISSING, Column, Kind, parse_number
 from service.formats.written_numbers import NumberSyntax
 
 _NUMBERS = frozenset({int, float, type(None)})
@@ -39,7 +42,23 @@ class CellCoder:
     @property
     def allowed(self) -> Any:
         """What a message says is allowed."""
+        if self.column.is_open:
+            return self._form
         return "finite numbers" if self.column.is_numeric else list(self.column.levels[:20])
+
+    @property
+    def _form(self) -> str:
+        return FORM if self.column.kind is Kind.SEQUENCE else "texts"
+
+    def of_values(self, values: Sequence[Any]) -> CellCoder:
+        """Of an open column: a coder of a column that knows just these values, as far as they can be its."""
+        known = []
+        for value in values:
+            if value is not None and not (isinstance(value, str) and value in self._tokens):
+                with suppress(SchemaError, OverflowError):
+                    known.append(self.column.open_text(value))
+        column = replace(self.column, levels=tuple(dict.fromkeys(known)))
+        return CellCoder(column, self._tokens, self._syntax)
 
     def encode(self, values: Sequence[Any]) -> Sequence[Any]:
         """One number, or None, to each value; :data:`DOUBTFUL` (either sign) where :meth:`cell` is to decide."""
@@ -86,9 +105,15 @@ class CellCoder:
             if self.column.is_numeric:
                 number = self._syntax.number(value)
                 return (MISSING, "finite numbers") if number is None or math.isnan(number) else (number, None)
-        elif not isinstance(value, bool | int | float):
+        elif not self.column.is_open and not isinstance(value, bool | int | float):
             return MISSING, "finite numbers" if self.column.is_numeric else "texts, numbers, true, false or null"
         try:
             return self.column.encode(value), None
         except (SchemaError, OverflowError, ValueError):
-            return MISSING, "finite numbers" if self.column.is_numeric else "one of its levels"
+            return MISSING, (
+                "finite numbers"
+                if self.column.is_numeric
+                else self._form
+                if self.column.is_open
+                else "one of its levels"
+            )

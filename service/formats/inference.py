@@ -64,12 +64,16 @@ def conclude(builder: ColumnBuilder, read_cells: ReadCells, lines_of: LinesOf) -
             among numbers, or the declared kind does not fit.
     """
     plan = builder.plan
-    if builder.clash is not None:
+    if builder.clash is not None and not builder.is_sequence:
         _refuse_clash(builder, builder.clash, read_cells)
     if builder.as_numbers:
         return Conclusion(Column(plan.name), None, _number_evidence(builder))
     if plan.order is not None:
         return _ordered(builder)
+    if builder.is_sequence or plan.kind is Kind.TEXT:
+        return _open(builder)
+    if builder.first_list is not None:
+        _refuse_lists(builder, builder.first_list)
     if plan.kind is not None:
         return _declared(builder)
     if builder.type == CELL:
@@ -113,6 +117,23 @@ def _column(name: str, kind: Kind, levels: tuple[str, ...], level_type: Any) -> 
             f"The declared levels do not fit: {error}",
             [Fault(str(error), column=cut(name), parameter=f"options.orders.{cut(name)}")],
         ) from None
+
+
+def _open(builder: ColumnBuilder) -> Conclusion:
+    kind, what = (Kind.SEQUENCE, "sequences") if builder.is_sequence else (Kind.TEXT, "texts")
+    facts = f"{len(builder.levels)} distinct {what}"
+    evidence = _by(builder, facts) if builder.plan.kind is not None else f"all {builder.n_known} values are lists"
+    return _recoded(builder, tuple(sorted(builder.levels)), kind, "text", evidence)
+
+
+def _refuse_lists(builder: ColumnBuilder, row: int) -> NoReturn:
+    name, kind = builder.plan.name, builder.plan.kind
+    why = "other cells of the column are none" if kind is None else f"the column is declared {kind}"
+    message = f"row {row}, column {shown(name)}: the cell is a list, but {why}"
+    raise Invalid(
+        f"The table cannot be read: {message}; only a column of kind sequence holds lists",
+        [Fault(message, row=row, column=cut(name), parameter=f"options.kinds.{cut(name)}", allowed=["sequence"])],
+    )
 
 
 def _declared(builder: ColumnBuilder) -> Conclusion:

@@ -22,7 +22,7 @@ from service.formats.options import EXCLUDED, ReadOptions
 from service.formats.profile import profile_column, relate
 from service.formats.readers import open_reader
 from service.formats.reading import Reader
-from service.formats.table_file import open_table, write_table
+from service.formats.table_file import column_record, open_table, write_table
 from service.settings import Limits
 
 
@@ -81,7 +81,7 @@ def ingest(
     if options.target is not None and any(one.column.name == options.target for one in concluded):
         profile = relate(open_table(out), profile, options.target)
     columns = [
-        one.column.to_json() | {"evidence": one.evidence, "missing": facts["missing"]}
+        column_record(one.column) | {"evidence": one.evidence, "missing": facts["missing"]}
         for one, facts in zip(concluded, profile, strict=True)
     ]
     return Ingested(format_name, writing.n_rows, columns, profile, _warnings(reader, options, writing))

@@ -63,8 +63,9 @@ class JsonReader(Reader):
     def _cells(self, name: str, values: list[Any], first_row: int) -> ValueCells:
         if not ALLOWED_TYPES.issuperset(map(type, values)):
             at = next(at for at, value in enumerate(values) if type(value) not in ALLOWED_TYPES)
-            message = f"row {first_row + at}, column {shown(name)}: a cell is a text, a number, true, false or null"
-            raise Invalid(f"{message}, not a list or an object", [Fault(message, row=first_row + at, column=cut(name))])
+            taken = "a text, a number, true, false, null or a list of numbers"
+            message = f"row {first_row + at}, column {shown(name)}: a cell is {taken}"
+            raise Invalid(f"{message}, not an object", [Fault(message, row=first_row + at, column=cut(name))])
         return ValueCells(values, self._tokens, self._syntax)
 
     def _check_objects(self, records: Sequence[Any], first_row: int) -> None:

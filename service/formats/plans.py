@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from learners.table import Kind
+from learners.table import OPEN_KINDS, Kind
 from service.errors import Fault, Invalid, TooLarge
 from service.formats.builder import Plan
 from service.formats.faults import Faults, cut, shown
@@ -96,9 +96,9 @@ def plan_column(name: str, options: ReadOptions, declared: Declared | None) -> P
             return Plan(name, syntax=syntax)
         return Plan(name, declared.kind, declared.levels, syntax=syntax)
     kind = Kind(asked) if asked is not None else Kind.ORDINAL
-    if order is not None and kind is Kind.NUMERIC:
-        message = f"column {shown(name)} is numeric, so it has no order of levels"
+    if order is not None and (kind is Kind.NUMERIC or kind in OPEN_KINDS):
+        message = f"column {shown(name)} is {kind}, so it has no order of levels"
         raise Invalid(message, [Fault(message, column=cut(name), parameter=f"options.orders.{cut(name)}")])
-    if order is None and kind is not Kind.NUMERIC and declared is not None:
+    if order is None and kind is not Kind.NUMERIC and kind not in OPEN_KINDS and declared is not None:
         order = declared.levels
     return Plan(name, kind, order, is_request=True, syntax=syntax)

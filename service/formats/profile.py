@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from learners.table import Column, Table
+from learners.table import Column, Kind, Table
 from learners.types import FloatArray
 from service.formats.relation import relation
 
@@ -52,7 +52,8 @@ def profile_column(column: Column, cells: FloatArray) -> dict[str, Any]:
     Returns:
         ``name, kind, rows, missing, distinct, is_constant, is_empty``; of a numeric column besides
         ``min, max, mean, sd`` (of the sample, n - 1), ``quantiles`` (linear interpolation) and ``histogram``
-        (bins of equal width); of any other ``levels`` (the most frequent, with counts) and ``n_levels``.
+        (bins of equal width); of one of texts or sequences ``length`` (``min, max, mean``, in characters or steps);
+        of any other ``levels`` (the most frequent, with counts) and ``n_levels``.
         A figure that does not exist, or is too large for a double, is null.
     """
     known = cells[~np.isnan(cells)]
@@ -62,7 +63,7 @@ def profile_column(column: Column, cells: FloatArray) -> dict[str, Any]:
         "rows": int(cells.size),
         "missing": int(cells.size - known.size),
     }
-    described = _numeric(known) if column.is_numeric else _levels(column, known)
+    described = _numeric(known) if column.is_numeric else (_open if column.is_open else _levels)(column, known)
     distinct = described["distinct"]
     return facts | described | {"is_constant": distinct == 1, "is_empty": distinct == 0}
 
@@ -75,6 +76,17 @@ def _levels(column: Column, codes: FloatArray) -> dict[str, Any]:
         "n_levels": len(column.levels),
         "levels": [{"level": column.labels[code], "count": int(counts[code])} for code in order],
     }
+
+
+def _open(column: Column, codes: FloatArray) -> dict[str, Any]:
+    counts = np.bincount(codes.astype(np.intp), minlength=len(column.levels))
+    values = column.sequences if column.kind is Kind.SEQUENCE else column.levels
+    sizes = np.array([len(value) for value in values], dtype=np.int64)
+    if not codes.size:
+        return {"distinct": 0, "length": None}
+    met = sizes[counts > 0]
+    mean = float(counts @ sizes / codes.size)
+    return {"distinct": int(met.size), "length": {"min": int(met.min()), "max": int(met.max()), "mean": mean}}
 
 
 def _numeric(known: FloatArray) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from learners.table import Kind
 from learners.types import FloatArray
 
 #: The type that a cell's value had in its file: ``cell`` where files have no types.
-CELL, TEXT, NUMBER, BOOLEAN = "cell", "text", "number", "boolean"
+CELL, TEXT, NUMBER, BOOLEAN, SEQUENCE = "cell", "text", "number", "boolean", "sequence"
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ class Encoded:
     Attributes:
         values: float64, shape (n, d), column-major, coded as in a table; NaN where missing or in error,
             -1 where unseen.
+        columns: by which the cells are coded, if any of the encoder's is open: that has the values of these rows.
         faults: by row, what is wrong with it; such a row has no answer.
         unseen: every unseen value, in no particular order.
         ignored_columns: names that the model does not know, in their order.
@@ -56,6 +57,7 @@ class Encoded:
     unseen: list[Unseen] = field(default_factory=list)
     ignored_columns: list[str] = field(default_factory=list)
     absent_columns: list[str] = field(default_factory=list)
+    columns: tuple[Column, ...] | None = None
 
     def add_fault(self, row: int, fault: Fault) -> None:
         self.faults.setdefault(row, []).append(fault)
@@ -183,34 +185,21 @@ class RowEncoder:
         return encoded
 
     def _columns(self, by_column: Sequence[Sequence[Any]], n_rows: int, lines: Sequence[int] | None) -> Encoded:
-        coded = [coder.encode(values) for coder, values in zip(self._coders, by_column, strict=True)]
+        coders = [
+            coder.of_values(values) if coder.column.is_open else coder
+            for coder, values in zip(self._coders, by_column, strict=True)
+        ]
+        coded = [coder.encode(values) for coder, values in zip(coders, by_column, strict=True)]
         try:
             cells = np.array(coded, dtype=np.float64)
         except OverflowError:  # an integer beyond any double
             cells = np.full((len(coded), n_rows), DOUBTFUL)
         encoded = Encoded(cells.reshape(len(coded), n_rows).T)
+        if coders != self._coders:
+            encoded.columns = tuple(coder.column for coder in coders)
         for index, row in zip(*np.nonzero(np.isinf(cells)), strict=True):
-            self._settle(encoded, int(row), int(index), by_column[index][row], lines)
+            _settle(encoded, coders[int(index)], int(row), int(index), by_column[index][row], lines)
         return encoded
-
-    def _settle(self, encoded: Encoded, row: int, index: int, value: Any, lines: Sequence[int] | None) -> None:
-        """One cell that the fast path did not decide."""
-        coder, column = self._coders[index], self.columns[index]
-        cell, why = coder.cell(value)
-        encoded.values[row, index] = cell
-        if why is not None:
-            line = lines[row] if lines else None
-            fault = Fault(
-                f"column {shown(column.name)} takes {why}, not {shown_value(value)}",
-                row=row,
-                line=line,
-                column=cut(column.name),
-                allowed=coder.allowed,
-                value=value,
-            )
-            encoded.add_fault(row, fault)
-        elif cell == -1.0 and not column.is_numeric:
-            encoded.unseen.append(Unseen(row, index, value))
 
     def _ignored(self, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         known = self._known
@@ -219,6 +208,26 @@ class RowEncoder:
             if not known.issuperset(row):
                 extra.update((str(name), None) for name in row if name not in known)
         return list(extra)
+
+
+def _settle(encoded: Encoded, coder: CellCoder, row: int, index: int, value: Any, lines: Sequence[int] | None) -> None:
+    """One cell that the fast path did not decide."""
+    column = coder.column
+    cell, why = coder.cell(value)
+    encoded.values[row, index] = cell
+    if why is not None:
+        line = lines[row] if lines else None
+        fault = Fault(
+            f"column {shown(column.name)} takes {why}, not {shown_value(value)}",
+            row=row,
+            line=line,
+            column=cut(column.name),
+            allowed=coder.allowed,
+            value=value,
+        )
+        encoded.add_fault(row, fault)
+    elif cell == -1.0 and not column.is_numeric:
+        encoded.unseen.append(Unseen(row, index, value))
 
 
 def _gather(rows: Sequence[Mapping[str, Any]], name: str, absent: list[str]) -> list[Any]:

@@ -28,6 +28,8 @@ def relation(column: Column, cells: FloatArray, target: Column, target_cells: Fl
     known = ~(np.isnan(cells) | np.isnan(target_cells))
     x, y = cells[known], target_cells[known]
     facts: dict[str, Any] = {"rows": int(x.size), "value": None}
+    if column.is_open or target.is_open:
+        return facts | {"measure": "none for texts and sequences"}
     if not target.is_numeric:
         classes, n_classes = y.astype(np.int64), len(target.levels)
         facts["measure"] = "information gain in bits" + (", best threshold" if column.is_numeric else "")

@@ -75,6 +75,14 @@ def rows(table: Table, offset: int, limit: int) -> list[dict[str, Value | None]]
     return [dict(zip(names, row, strict=True)) for row in zip(*by_column, strict=True)]
 
 
+def column_record(column: Column) -> dict[str, Any]:
+    """What a person is told of a column: of one of texts or sequences how many there are, not which."""
+    record = column.to_json()
+    return (
+        {"name": column.name, "kind": column.kind.value, "n_values": len(column.levels)} if column.is_open else record
+    )
+
+
 def _header(columns: Sequence[Column], n_rows: int) -> bytes:
     size = 8 * len(columns) * n_rows
     described = json.dumps([column.to_json() for column in columns], ensure_ascii=False, allow_nan=False)

@@ -1,7 +1,8 @@
-"""Cells that came as JSON values, each with its own type."""
+"""Cells that came as JSON values, each with its own type; a list is a sequence."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,21 +10,21 @@ import numpy as np
 import pyarrow as pa
 
 from learners.table import EXACT_INTEGER, MISSING, canonical_text
-from learners.types import FloatArray, Scalar
-from service.formats.reading import BOOLEAN, NUMBER, TEXT
+from learners.types import FloatArray, Value
+from service.formats.reading import BOOLEAN, NUMBER, SEQUENCE, TEXT
 from service.formats.written_numbers import NumberSyntax
 
 #: What the value of a cell may be.
-ALLOWED_TYPES = frozenset({str, int, float, bool, type(None)})
+ALLOWED_TYPES = frozenset({str, int, float, bool, list, type(None)})
 _NUMBERS = frozenset({int, float, type(None)})
-_NAMES = {str: TEXT, int: NUMBER, float: NUMBER, bool: BOOLEAN}
+_NAMES = {str: TEXT, int: NUMBER, float: NUMBER, bool: BOOLEAN, list: SEQUENCE}
 
 
 class ValueCells:
     """See :class:`~service.formats.reading.Cells`.
 
     Args:
-        values: texts, numbers, booleans and None.
+        values: texts, numbers, booleans, lists and None.
         tokens: texts that are missing values.
         syntax: how texts write numbers, where a column is declared numeric.
     """
@@ -33,7 +34,7 @@ class ValueCells:
         if tokens and str in self._types:
             values = [None if isinstance(value, str) and value in tokens else value for value in values]
             self._types = frozenset(map(type, values))
-        self._values: Sequence[Scalar | None] = values
+        self._values: Sequence[Value | None] = values
         self._syntax = syntax
 
     @property
@@ -55,12 +56,12 @@ class ValueCells:
         wrong = [at for at, cell in enumerate(cells) if cell is None]
         return np.array([MISSING if cell is None else cell for cell in cells], dtype=np.float64), wrong
 
-    def _number(self, value: Scalar | None) -> float | None:
+    def _number(self, value: Value | None) -> float | None:
         if value is None:
             return MISSING
         if isinstance(value, str):
             return self._syntax.number(value)
-        if isinstance(value, bool):
+        if isinstance(value, bool | list | tuple):
             return None
         try:
             return float(value)
@@ -70,10 +71,15 @@ class ValueCells:
     def texts(self) -> pa.StringArray:
         if self._types <= {str, type(None)}:
             return pa.array(self._values, pa.string())
-        return pa.array([None if value is None else canonical_text(value) for value in self._values], pa.string())
+        return pa.array([None if value is None else _text(value) for value in self._values], pa.string())
 
     def types(self) -> str | list[str]:
         names = {_NAMES[one] for one in self._types if one is not type(None)}
         if len(names) <= 1:
             return next(iter(names), TEXT)
         return [TEXT if value is None else _NAMES[type(value)] for value in self._values]
+
+
+def _text(value: Value) -> str:
+    """Of a list its JSON, whatever is in it: what is a sequence is told where the column is known to hold them."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | tuple) else canonical_text(value)

@@ -38,6 +38,8 @@ def _describe(learner: Any) -> dict[str, Any]:
         "task": able.task,
         "missing": able.missing,
         "categories": able.categories,
+        "texts": able.texts,
+        "sequences": able.sequences,
         "weights": able.weights,
         "explanations": list(able.explanations),
         "exports": list(able.exports),

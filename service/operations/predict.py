@@ -166,9 +166,9 @@ def answer_rows(
     """
     bad = encoded.faults
     values = encoded.answered
-    answers = iter(model.answers(values))
+    answers = iter(model.answers(values, encoded.columns))
     explained = options.explain or form == "explanations"
-    reasons = model.explanations(values) if explained else iter(())
+    reasons = model.explanations(values, encoded.columns) if explained else iter(())
     missing = missing_columns(encoded, model.inputs.columns, lacking_noted=noted)
     for row in range(encoded.n_rows):
         if row in bad:
@@ -231,7 +231,7 @@ def answer_json(
     """
     refuse_if_all_bad(encoded)
     if form == "predictions" and not options.explain and _nothing_to_say(encoded):
-        return join_answer(model, model.answers(encoded.values), _tail(encoded))
+        return join_answer(model, model.answers(encoded.values, encoded.columns), _tail(encoded))
     members = answer_rows(model, encoded, options, describe, form)
     return join_answer(model, members, _tail(encoded), form)
 

@@ -61,7 +61,7 @@ def reason_about(model: ServedModel, sent: Rows, describe: Describe, reason: Rea
     encoded = with_faults(encode_records(sent.rows, model.inputs, options), sent.bad_numbers)
     refuse_if_all_bad(encoded)
     good = [row for row in range(encoded.n_rows) if row not in encoded.faults]
-    table = Table(model.inputs.columns, np.asfortranarray(encoded.values[good]))
+    table = Table(encoded.columns or model.inputs.columns, np.asfortranarray(encoded.values[good]))
     with _in_terms_of_the_request(model), uncompiled():
         reasons = reason(table)
     for at, row in enumerate(good):

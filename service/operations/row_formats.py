@@ -153,7 +153,7 @@ def write_rows(
     first = 0
     for encoded in batches:
         if not explained and encoded.is_plain:
-            yield writer.plain(first, model.answers(encoded.values))
+            yield writer.plain(first, model.answers(encoded.values, encoded.columns))
         else:
             members = answer_rows(model, encoded, options, _numbered_from(first, describe), form, noted=True)
             yield writer.noted(first, zip(members, map(encoded.notes, range(encoded.n_rows)), strict=True))

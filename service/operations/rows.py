@@ -81,6 +81,7 @@ class Encoded:
         ignored: names that were sent and are none of the model's columns, in order of appearance.
         absent: the model's columns that some row lacks, in the model's order;
             ``absent_everywhere`` are those that every row lacks.
+        columns: by which the cells are coded, where these are not just the model's.
         extra: by row, ignored names; for rows that are arrays, all have them and ``extra`` is empty.
         lacking: by row, columns that it lacks and another has.
     """
@@ -93,6 +94,7 @@ class Encoded:
     absent_everywhere: set[str] = field(default_factory=set)
     extra: dict[int, list[str]] = field(default_factory=dict)
     lacking: dict[int, list[str]] = field(default_factory=dict)
+    columns: tuple[Column, ...] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -155,7 +157,9 @@ def encode_matrix(
 
 
 def _begin(cells: Cells, inputs: Inputs) -> Encoded:
-    encoded = Encoded(cells.values, cells.faults, ignored=cells.ignored_columns, absent=cells.absent_columns)
+    encoded = Encoded(
+        cells.values, cells.faults, ignored=cells.ignored_columns, absent=cells.absent_columns, columns=cells.columns
+    )
     for unseen in cells.unseen:
         encoded.unseen.setdefault(unseen.row, []).append((inputs.columns[unseen.column].name, unseen.value))
     return encoded

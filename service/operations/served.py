@@ -16,7 +16,7 @@ import numpy as np
 from learners._accel import uncompiled
 from learners.base import Classifier, Learner
 from learners.explanation import Explanation
-from learners.table import Table
+from learners.table import Column, Table
 from learners.trees.estimator import TreeEstimator
 from learners.trees.model_tree.fitted import FittedModelTree
 from learners.trees.traverse import PackedTree
@@ -138,16 +138,17 @@ class ServedModel:
         """The same version with a learner in place of its own that differs in nothing but how it answers."""
         return ServedModel(learner, self.identity, tuple(self.inputs.missing_tokens), self.inputs.numbers)
 
-    def answers(self, values: FloatArray) -> list[bytes]:
+    def answers(self, values: FloatArray, columns: tuple[Column, ...] | None = None) -> list[bytes]:
         """The members of each row's answer as JSON without braces.
 
         Args:
             values: shape (n, d), row-major or column-major, coded as in :mod:`learners.table`.
+            columns: by which they are coded, if not by the model's.
         """
         if not len(values):
             return []
         if self._tree is None:
-            return self._by_numbers(values)
+            return self._by_numbers(values, columns)
         nodes, undecided = self._tree.descended(values.T)
         known = self._known
         new = np.flatnonzero(~known.has_leaf.take(nodes))
@@ -162,11 +163,11 @@ class ServedModel:
         """What follows the row's number in a line of CSV, by the members of the answer, as far as it was written."""
         return self._known.lines.setdefault(delimiter, {}) if self._keeps else {}
 
-    def _by_numbers(self, values: FloatArray) -> list[bytes]:
+    def _by_numbers(self, values: FloatArray, columns: tuple[Column, ...] | None = None) -> list[bytes]:
         """The same from what the learner answers to each row."""
         if not len(values):
             return []
-        numbers = np.ascontiguousarray(self._numbers(Table(self.inputs.columns, values)))
+        numbers = np.ascontiguousarray(self._numbers(Table(columns or self.inputs.columns, values)))
         if not self._keeps:
             self._check_finite(numbers)
             return [b'"value":' + text for text in encode_json(numbers[:, 0].tolist())[1:-1].split(b",")]
@@ -229,10 +230,10 @@ class ServedModel:
         """Whether the reasons of so many rows, whatever is missing in them, may be written on the event loop."""
         return n_rows * self._total_depth <= _SHORT_TESTS
 
-    def explanations(self, values: FloatArray) -> Iterator[Explanation]:
+    def explanations(self, values: FloatArray, columns: tuple[Column, ...] | None = None) -> Iterator[Explanation]:
         """The reason of each row's answer, made a few rows at a time."""
         for first in range(0, len(values), _EXPLAINED_AT_ONCE):
-            rows = Table(self.inputs.columns, np.asfortranarray(values[first : first + _EXPLAINED_AT_ONCE]))
+            rows = Table(columns or self.inputs.columns, np.asfortranarray(values[first : first + _EXPLAINED_AT_ONCE]))
             with uncompiled():
                 explanations = self.learner.explain(rows)
             yield from explanations

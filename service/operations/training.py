@@ -28,6 +28,7 @@ from learners.evaluation.crossval import plan_folds, plan_hold_out
 from learners.rules.stability import digest_rules, rule_stability
 from learners.table import Column, Table
 from service import registry
+from service.formats.table_file import column_record
 from service.operations.learning_data import LearningData, prepare
 from service.store.blobs import Blobs
 from service.store.session import Store
@@ -198,7 +199,7 @@ def model_schema(data: LearningData, options: Mapping[str, Any]) -> dict[str, An
 
 
 def _input(column: Column, cells: Any) -> dict[str, Any]:
-    record = {**column.to_json(), "missing": int(np.isnan(cells).sum())}
+    record = {**column_record(column), "missing": int(np.isnan(cells).sum())}
     if column.is_numeric and record["missing"] < len(cells):
         record["minimum"], record["maximum"] = float(np.nanmin(cells)), float(np.nanmax(cells))
         known = cells[~np.isnan(cells)]

@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from service.schemas.base import Answer, RequestBody, ShortText, Timestamp
 
+ColumnKind = Literal["numeric", "nominal", "ordinal", "boolean", "text", "sequence", "excluded"]
+
 
 class DatasetColumn(BaseModel):
     """A column as it was understood, and why."""
@@ -15,9 +17,12 @@ class DatasetColumn(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     name: str
-    kind: Literal["numeric", "nominal", "ordinal", "boolean", "excluded"]
+    kind: ColumnKind
     levels: list[str] | None = Field(None, description="of a column with levels, in their order")
     level_type: str | None = Field(None, description="the type in which levels come back: text, number or boolean")
+    n_values: int | None = Field(
+        None, description="of a column of texts or sequences, how many different ones there are"
+    )
 
 
 class Dataset(Answer):
@@ -59,7 +64,7 @@ class Revision(RequestBody):
     """What shall be read differently; absent fields stay as they were."""
 
     name: ShortText | None = None
-    kinds: dict[str, Literal["numeric", "nominal", "ordinal", "boolean", "excluded"]] | None = Field(
+    kinds: dict[str, ColumnKind] | None = Field(
         None, description="kind by column name; merged into what was given before"
     )
     orders: dict[str, Annotated[list[str | bool | int | float], Field(max_length=100_000)]] | None = Field(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from learners.errors import quoted
-from learners.table import Kind
+from learners.table import OPEN_KINDS, Kind
 from service.operations.submission.asked import Asked
 
 
@@ -14,6 +14,14 @@ def target(asked: Asked) -> Any:
     """The column to learn, whose kind must be one that the learner learns."""
     name: Any = asked.request.get("target")
     if not asked.is_column(name, "target") or asked.learner is None:
+        return name
+    if asked.columns[name]["kind"] in OPEN_KINDS:
+        asked.refuse(
+            f"the target {quoted(name)} is {asked.columns[name]['kind']}, which nothing learns to answer; make a "
+            "revision of the dataset in which the column is of another kind",
+            "target",
+            column=name,
+        )
         return name
     numeric = asked.columns[name]["kind"] == Kind.NUMERIC
     wants_classes = asked.learner.capabilities.task == "classification"
@@ -48,7 +56,25 @@ def features(asked: Asked) -> list[str]:
         chosen = [name for name in asked.columns if name not in reserved and name not in excluded]
     if not chosen:
         asked.refuse("no column is left to learn from", "features")
+    _refuse_open(asked, chosen)
     return chosen
+
+
+def _refuse_open(asked: Asked, chosen: Sequence[str]) -> None:
+    """Columns of texts or sequences, if the learner does not learn from them."""
+    if asked.learner is None:
+        return
+    able = asked.learner.capabilities
+    takes = {Kind.TEXT: able.texts, Kind.SEQUENCE: able.sequences}
+    for name in chosen:
+        kind = asked.columns.get(name, {}).get("kind")
+        if kind in OPEN_KINDS and not takes[Kind(kind)]:
+            asked.refuse(
+                f"the column {quoted(name)} is {kind}, which {asked.learner.name} does not learn from; name it in "
+                "excluded",
+                "features",
+                column=name,
+            )
 
 
 def _chosen_features(asked: Asked, names: Sequence[str], reserved: set[Any]) -> list[str]:

@@ -124,7 +124,7 @@ def test_pieces_are_the_array(tmp_path_factory, records, size):
         ('[{"a":1,"b":"x:y","b":3}]', "twice"),
         ("[1,2]", "row 0 is no object"),
         ('[{"a":1,"b":2},[1,2]]', "row 1 is no object"),
-        ('[{"a":1,"b":{"c":2}}]', "not a list or an object"),
+        ('[{"a":1,"b":{"c":2}}]', "not an object"),
         ('[{"a":1,"b":"x\\u0000"}]', "NUL"),
         ('[{"a":1,"\\u0000":"x"}]', "NUL"),
         ('[{"a":1,"":"x"}]', "no name"),

@@ -222,7 +222,7 @@ def test_string_date():
         ("dup_keys.json", "'x' is given twice"),
         ("deep.json", "nested"),
         ("digits.json", "out of range"),
-        ("wrong_types.json", "row 3, column 'x'"),
+        ("wrong_types.json", "row 3, column 'c'"),
         ("big_int.json", "at least 2"),
     ],
 )

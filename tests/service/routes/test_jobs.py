@@ -317,3 +317,17 @@ def test_a_failed_job_is_shown_with_its_reason(api: Api, dataset: str) -> None:
     shown = api.get(f"/api/v1/jobs/{job}")
     assert shown.json()["error"]["detail"] == "column x is empty"
     json.loads(shown.text, parse_constant=pytest.fail)
+
+
+def test_a_column_of_a_kind_that_the_learner_does_not_compare_is_named(shared_api: Api) -> None:
+    rows = [{"pulse": [1, 2], "x": 1, "y": "a"}, {"pulse": [3], "x": 2, "y": "b"}]
+    dataset = shared_api.upload(json.dumps(rows).encode(), name="pulses", format="json").json()
+    assert [column["kind"] for column in dataset["columns"]] == ["sequence", "numeric", "nominal"]
+    asked = request(dataset["id"], target="y")
+    refused = problem(shared_api.post("/api/v1/jobs", json=asked), 422)
+    assert [(fault["parameter"], fault["column"]) for fault in refused["errors"]] == [("features", "pulse")]
+    refused = problem(shared_api.post("/api/v1/jobs", json=request(dataset["id"], target="pulse")), 422)
+    assert {fault["parameter"] for fault in refused["errors"]} == {"target"}
+    assert shared_api.post("/api/v1/jobs", json={**asked, "excluded": ["pulse"]}).status_code == 202
+    shown = shared_api.get(f"/api/v1/datasets/{dataset['id']}/rows").json()["rows"]
+    assert shown == rows
