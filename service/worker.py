@@ -112,7 +112,7 @@ def _make_engine(settings: Settings) -> Engine:
     from service.jobs.ahead import Ahead
     from service.jobs.engine import Engine
     from service.jobs.runner import Work
-    from service.operations import training
+    from service.operations import work as tasks
     from service.store.blobs import Blobs
     from service.store.session import Store
 
@@ -124,11 +124,11 @@ def _make_engine(settings: Settings) -> Engine:
         "cache": str(settings.cache.absolute()),
         "cache_bytes": settings.cache_bytes,
     }
-    ahead = Ahead(training.compile_ahead, settings.scratch)
-    work = Work(training.plan, training.finish, extra | {"compiled": str(ahead.done)})
+    ahead = Ahead(tasks.compile_ahead, settings.scratch)
+    work = Work(tasks.plan, tasks.expected, tasks.finish, extra | {"compiled": str(ahead.done)})
     options = engine_options(settings)
-    warm = partial(training.warm, ahead.done)
-    return Engine(store, work, training.run_part, options, warm=warm, ahead=ahead, tidy=lambda: _collect(blobs))
+    warm = partial(tasks.warm, ahead.done)
+    return Engine(store, work, tasks.run_part, options, warm=warm, ahead=ahead, tidy=lambda: _collect(blobs))
 
 
 def _collect(blobs: Blobs) -> None:

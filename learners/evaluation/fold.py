@@ -14,7 +14,10 @@ import numpy as np
 
 from learners.base import Classifier, Learner, Progress, check_training, check_weights, no_progress
 from learners.errors import DataError, quoted
+from learners.evaluation.calibration import reliability
+from learners.evaluation.folds import Split
 from learners.evaluation.intervals import effective_rows, of_rows
+from learners.evaluation.judging import Judging
 from learners.evaluation.metrics import (
     BOUNDS,
     absolute_errors,
@@ -25,7 +28,7 @@ from learners.evaluation.metrics import (
 )
 from learners.evaluation.results import FoldResult, RowResults
 from learners.table import OPEN_KINDS, Column, Series, Table
-from learners.types import Array, FloatArray
+from learners.types import Array, FloatArray, IntArray
 
 #: Makes an unfitted learner; called once a fold.
 MakeLearner = Callable[[], Learner]
@@ -35,9 +38,8 @@ def evaluate_fold(
     make_learner: MakeLearner,
     table: Any,
     target: Any,
-    train_rows: Array,
-    test_rows: Array,
-    sample_weight: Any = None,
+    split: Split,
+    judging: Judging | None = None,
     *,
     fold: int = 1,
     progress: Progress = no_progress,
@@ -46,8 +48,8 @@ def evaluate_fold(
 
     Args:
         table, target: the whole data; the target's levels are the classes.
-        train_rows, test_rows: row indices without a row in common.
-        sample_weight: shape (n,), of the whole table; weighs training and judging.
+        split: row indices without a row in common.
+        judging: weights and utilities; weights are of the whole table.
         fold: number to be kept in the result, from 1.
         progress: of the fit.
 
@@ -56,20 +58,22 @@ def evaluate_fold(
     """
     model = make_learner()
     data, truth = check_training(table, target, classification=isinstance(model, Classifier), opened=OPEN_KINDS)
-    train, test = _row_indices(train_rows), _row_indices(test_rows)
+    train, test, judging = split.train, split.test, judging or Judging()
     if len(train) == 0 or len(test) == 0:
         raise DataError(f"fold {fold} has {len(train)} training and {len(test)} test rows; both need at least 1")
     if np.intersect1d(train, test).size:
         raise DataError(f"fold {fold} would be judged on rows that it learned from")
-    weights = None if sample_weight is None else check_weights(sample_weight, data.n_rows)
+    weights = None if judging.weights is None else check_weights(judging.weights, data.n_rows)
     train_weights, test_weights = (None, None) if weights is None else (weights[train], weights[test])
-    model.fit(data.take(train), truth.take(train), train_weights, progress=progress)
-    asked, wanted = data.take(test), truth.take(test)
-    if isinstance(model, Classifier):
-        found = _judge_classifier(model, asked, wanted, test, test_weights)
-    else:
-        centre = weighted_mean(truth.cells[train], train_weights)
-        found = _judge_regressor(model.predict(asked), wanted, test, test_weights, centre)
+    learned, known = data.take(train), truth.take(train)
+    model.fit(learned, known, train_weights, progress=progress)
+    found = answer(model, data.take(test), truth.take(test), test)
+    centre = weighted_mean(known.cells, train_weights) if truth.column.is_numeric else None
+    worth = judging.utility if judging.utility is not None else own_utility(model, truth.column)
+    training = None
+    if judging.judge_training:
+        again = answer(model, learned, known, train)
+        training = judge(again, truth.column, train_weights, utility=worth, centre=centre)["metrics"]
     return FoldResult(
         fold=fold,
         n_train=len(train),
@@ -77,44 +81,71 @@ def evaluate_fold(
         test_weight=float(len(test)) if test_weights is None else float(test_weights.sum()),
         effective_rows=effective_rows(test_weights, len(test)),
         warnings=_untrained_classes(truth, train),
+        rows=found,
         model=model,
-        **found,
+        training=training,
+        **judge(found, truth.column, test_weights, utility=worth, centre=centre),
     )
 
 
-def _row_indices(rows: Array) -> Array:
-    array = np.asarray(rows)
-    return np.flatnonzero(array) if array.dtype == np.bool_ else array.astype(np.int64)
+def own_utility(model: Learner, target: Column) -> FloatArray | None:
+    """By what a model decides, in the order of a target's levels; ``None`` where it has no utilities."""
+    if not isinstance(model, Classifier) or model.utility_ is None:
+        return None
+    codes = _codes_of(model, target)
+    utility = np.zeros((len(target.levels), len(target.levels)))
+    utility[np.ix_(codes, codes)] = model.utility_
+    return utility
 
 
-def _judge_classifier(
-    model: Classifier, table: Table, target: Series, rows: Array, weights: FloatArray | None
-) -> dict[str, Any]:
+def answer(model: Learner, table: Table, target: Series, rows: IntArray) -> RowResults:
+    """A fitted model's answers beside the truth.
+
+    Args:
+        table, target: the rows to answer and what is true of them.
+        rows: their numbers in the whole table.
+    """
+    if not isinstance(model, Classifier):
+        return RowResults(rows, target.cells, np.asarray(model.predict(table), dtype=np.float64))
     given = model.predict_proba(table)
     probabilities = align_probabilities(given, model.target_, target.column)
-    codes = np.array([target.column.encode(label) for label in model.target_.labels], dtype=np.int64)
-    predicted = codes[model.decide(given)]
-    return {
-        "metrics": classification_metrics(target.codes, probabilities, predicted, weights),
-        "confusion": confusion_matrix(target.codes, predicted, len(target.column.levels), weights).tolist(),
-        "rows": RowResults(rows, target.cells, predicted.astype(np.float64), probabilities),
-    }
+    predicted = _codes_of(model, target.column)[model.decide(given)]
+    return RowResults(rows, target.cells, predicted.astype(np.float64), probabilities)
 
 
-def _judge_regressor(
-    answers: Array, target: Series, rows: Array, weights: FloatArray | None, centre: float | None
+def _codes_of(model: Classifier, target: Column) -> IntArray:
+    return np.array([target.encode(label) for label in model.target_.labels], dtype=np.int64)
+
+
+def judge(
+    found: RowResults,
+    target: Column,
+    weights: FloatArray | None = None,
+    *,
+    utility: FloatArray | None = None,
+    centre: float | None = None,
 ) -> dict[str, Any]:
-    predicted = np.asarray(answers, dtype=np.float64)
+    """What answers are worth: the entries ``metrics``, ``confusion``, ``reliability`` and
+    ``absolute_error_interval`` of a :class:`FoldResult`.
+
+    Args:
+        weights: of the rows, shape (m,).
+        utility: shape (K, K); see :class:`~learners.evaluation.judging.Judging`.
+        centre: mean of the training rows, for the relative absolute error.
+    """
+    if found.probabilities is not None:
+        actual, predicted = found.actual.astype(np.int64), found.predicted.astype(np.int64)
+        return {
+            "metrics": classification_metrics(actual, found.probabilities, predicted, weights, utility),
+            "confusion": confusion_matrix(actual, predicted, len(target.levels), weights).tolist(),
+            "reliability": reliability(actual, found.probabilities, predicted, weights).tolist(),
+        }
+    errors = absolute_errors(found.actual, found.predicted)
     # an interval over rows needs rows that count alike
-    interval = (
-        of_rows(absolute_errors(target.cells, predicted), bounds=BOUNDS["mean_absolute_error"])
-        if weights is None
-        else None
-    )
+    interval = of_rows(errors, bounds=BOUNDS["mean_absolute_error"]) if weights is None else None
     return {
-        "metrics": regression_metrics(target.cells, predicted, weights, centre),
+        "metrics": regression_metrics(found.actual, found.predicted, weights, centre),
         "absolute_error_interval": None if interval is None else interval.to_json(),
-        "rows": RowResults(rows, target.cells, predicted),
     }
 
 

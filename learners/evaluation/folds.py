@@ -77,15 +77,15 @@ def k_fold(
     """
     if n_rows < 2:
         raise ParameterError(f"folds need at least 2 rows; there is {n_rows}", field="folds")
-    if not _is_whole(folds) or not 2 <= folds <= n_rows:
+    if not is_whole(folds) or not 2 <= folds <= n_rows:
         raise ParameterError(
             f"parameter folds must be a whole number >= 2 and <= {n_rows} (the number of rows); it is {quoted(folds)}",
             field="folds",
         )
     count = int(folds)
     assignment = np.empty(n_rows, dtype=np.int32)
-    assignment[_dealing_order(n_rows, seed, codes)] = np.arange(n_rows) % count
-    return Folds(assignment, count, _rare_classes(codes, count, labels))
+    assignment[dealing_order(n_rows, seed, codes)] = np.arange(n_rows) % count
+    return Folds(assignment, count, rare_classes(codes, count, labels))
 
 
 def hold_out(
@@ -109,14 +109,14 @@ def hold_out(
     positions = np.arange(n_rows)
     chosen = (positions + 1) * count // n_rows > positions * count // n_rows  # evenly spaced along the order
     tested = np.zeros(n_rows, dtype=bool)
-    tested[_dealing_order(n_rows, seed, codes)] = chosen
+    tested[dealing_order(n_rows, seed, codes)] = chosen
     split = Split(np.flatnonzero(~tested), np.flatnonzero(tested))
-    return split, _absent_classes(codes, tested, labels)
+    return split, absent_classes(codes, tested, labels)
 
 
-def _dealing_order(n_rows: int, seed: int, codes: Array | None) -> IntArray:
+def dealing_order(n_rows: int, seed: int, codes: Array | None) -> IntArray:
     """The rows in random order; where codes are given, class by class."""
-    if not _is_whole(seed) or seed < 0:
+    if not is_whole(seed) or seed < 0:
         raise ParameterError(f"parameter seed must be a whole number >= 0; it is {quoted(seed)}", field="seed")
     shuffled = np.argsort(np.random.PCG64(int(seed)).random_raw(n_rows), kind="stable")
     if codes is None:
@@ -126,11 +126,13 @@ def _dealing_order(n_rows: int, seed: int, codes: Array | None) -> IntArray:
     return shuffled[np.argsort(np.asarray(codes)[shuffled], kind="stable")]
 
 
-def _is_whole(value: object) -> bool:
+def is_whole(value: object) -> bool:
+    """Whether a value is a whole number, of Python's or numpy's."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _rare_classes(codes: Array | None, folds: int, labels: Sequence[object]) -> tuple[str, ...]:
+def rare_classes(codes: Array | None, folds: int, labels: Sequence[object]) -> tuple[str, ...]:
+    """Warnings of the classes that have fewer rows than there are folds."""
     if codes is None:
         return ()
     present, counts = np.unique(codes, return_counts=True)
@@ -141,7 +143,8 @@ def _rare_classes(codes: Array | None, folds: int, labels: Sequence[object]) -> 
     )
 
 
-def _absent_classes(codes: Array | None, tested: BoolArray, labels: Sequence[object]) -> tuple[str, ...]:
+def absent_classes(codes: Array | None, tested: BoolArray, labels: Sequence[object]) -> tuple[str, ...]:
+    """Warnings of the classes that one of two parts lacks."""
     if codes is None:
         return ()
     values = np.asarray(codes)

@@ -15,6 +15,7 @@ from learners.types import Array, FloatArray
 
 #: Probabilities are clipped to [CLIP, 1] before their logarithm: no single row costs more than 36.04.
 CLIP = float(np.finfo(np.float64).eps)
+_LARGEST_ROOT = math.sqrt(np.finfo(np.float64).max)
 
 
 def confusion_matrix(actual: Array, predicted: Array, n_classes: int, weights: FloatArray | None = None) -> FloatArray:
@@ -63,6 +64,16 @@ def per_class(confusion: FloatArray) -> list[dict[str, float | None]]:
     ]
 
 
+def mean_utility(confusion: FloatArray, utility: FloatArray) -> float | None:
+    """What a decision was worth on average.
+
+    Args:
+        confusion: shape (K, K), the actual class down.
+        utility: shape (K, K), the decided class down and the true one across; see :mod:`learners.decisions`.
+    """
+    return ratio(float((confusion * utility.T).sum()), float(confusion.sum()))
+
+
 def log_loss(actual: Array, probabilities: FloatArray, weights: FloatArray | None = None) -> float | None:
     """Mean of -ln p(actual class), probabilities clipped to [:data:`CLIP`, 1]."""
     given = probabilities[np.arange(len(actual)), np.asarray(actual, dtype=np.int64)]
@@ -109,6 +120,12 @@ def absolute_errors(actual: FloatArray, predicted: FloatArray) -> FloatArray:
     return np.minimum(halves, np.finfo(np.float64).max / 2) * 2
 
 
+def mean_squared_error(actual: FloatArray, predicted: FloatArray, weights: FloatArray | None = None) -> float | None:
+    """Mean of (actual - predicted)^2, in the square of the target's unit; ``None`` where no double holds it."""
+    root = root_mean_squared_error(actual, predicted, weights)
+    return None if root is None or root > _LARGEST_ROOT else root**2
+
+
 def root_mean_squared_error(
     actual: FloatArray, predicted: FloatArray, weights: FloatArray | None = None
 ) -> float | None:
@@ -153,9 +170,13 @@ def relative_absolute_error(
 
 
 def classification_metrics(
-    actual: Array, probabilities: FloatArray, predicted: Array, weights: FloatArray | None = None
+    actual: Array,
+    probabilities: FloatArray,
+    predicted: Array,
+    weights: FloatArray | None = None,
+    utility: FloatArray | None = None,
 ) -> dict[str, float | None]:
-    """The scalar metrics of a classifier by name; JSON values.
+    """The scalar metrics of a classifier by name; JSON values. ``mean_utility`` is among them where it is given.
 
     Args:
         actual, predicted: class codes, shape (n,).
@@ -163,7 +184,8 @@ def classification_metrics(
     """
     confusion = confusion_matrix(actual, predicted, probabilities.shape[1], weights)
     right = accuracy(confusion)
-    return {
+    worth = {} if utility is None else {"mean_utility": mean_utility(confusion, utility)}
+    return worth | {
         "accuracy": right,
         "error": None if right is None else 1 - right,
         "balanced_accuracy": balanced_accuracy(confusion),
@@ -181,6 +203,7 @@ def regression_metrics(
     """The scalar metrics of a regressor by name; JSON values. ``centre``: see relative_absolute_error."""
     return {
         "mean_absolute_error": mean_absolute_error(actual, predicted, weights),
+        "mean_squared_error": mean_squared_error(actual, predicted, weights),
         "root_mean_squared_error": root_mean_squared_error(actual, predicted, weights),
         "r2": r2(actual, predicted, weights),
         "relative_absolute_error": relative_absolute_error(actual, predicted, weights, centre),
@@ -191,12 +214,17 @@ def regression_metrics(
 BOUNDS: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("accuracy", "error", "balanced_accuracy", "macro_f1", "roc_auc"), (0.0, 1.0)),
     "kappa": (-1.0, 1.0),
+    "mean_utility": (-math.inf, math.inf),
     "brier_score": (0.0, 2.0),
     "r2": (-math.inf, 1.0),
     **dict.fromkeys(
-        ("log_loss", "mean_absolute_error", "root_mean_squared_error", "relative_absolute_error"), (0.0, math.inf)
+        ("log_loss", "mean_absolute_error", "mean_squared_error", "root_mean_squared_error", "relative_absolute_error"),
+        (0.0, math.inf),
     ),
 }
+
+#: The metrics of which more is better; of all others less is.
+GREATER_IS_BETTER = frozenset(("accuracy", "balanced_accuracy", "macro_f1", "kappa", "mean_utility", "roc_auc", "r2"))
 
 #: What each metric means, for catalogues and reports.
 MEANINGS: dict[str, str] = {
@@ -205,10 +233,12 @@ MEANINGS: dict[str, str] = {
     "balanced_accuracy": "mean recall of the classes that occur",
     "macro_f1": "mean F1 of the classes that occur or are predicted",
     "kappa": "agreement beyond chance (Cohen)",
+    "mean_utility": "mean of what each decision is worth, by a matrix of utilities",
     "log_loss": f"mean of -ln of the probability given to the actual class, clipped at {CLIP:.3g}",
     "brier_score": "mean squared distance of the probabilities from the truth, summed over classes (0 to 2)",
     "roc_auc": "area under the ROC curve; of more than two classes the mean of each against the rest",
     "mean_absolute_error": "mean distance of the answer from the actual value",
+    "mean_squared_error": "mean squared distance of the answer from the actual value",
     "root_mean_squared_error": "square root of the mean squared distance from the actual value",
     "r2": "share of the variance that is explained",
     "relative_absolute_error": "absolute error as a share of that of always answering the training mean",

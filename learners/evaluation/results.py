@@ -46,9 +46,11 @@ class FoldResult:
         metrics: scalar metrics by name; ``None`` where undefined.
         confusion: weight by actual (down) and predicted class (across), in schema order; ``None``
             for regression.
+        reliability: see :func:`learners.evaluation.calibration.reliability`; ``None`` for regression.
         absolute_error_interval: Student's interval of a regressor's mean absolute error over the
             tested rows, as JSON; ``None`` for classification and for weighted rows.
         warnings: e.g. classes that did not occur in the training part.
+        training: the same metrics on the rows that were learned from, where that was asked for.
         rows: the answers row by row; not part of the JSON.
         model: the fitted learner, e.g. to keep its rules; not part of what is stored.
     """
@@ -60,14 +62,17 @@ class FoldResult:
     effective_rows: float
     metrics: dict[str, float | None]
     confusion: list[list[float]] | None = None
+    reliability: list[list[float]] | None = None
     absolute_error_interval: dict[str, Any] | None = None
+    training: dict[str, float | None] | None = None
     warnings: tuple[str, ...] = ()
     rows: RowResults | None = field(default=None, repr=False)
     model: Learner | None = field(default=None, repr=False)
 
     def to_json(self) -> dict[str, Any]:
         """JSON without NaN; all but the rows and the model."""
-        return {
+        training = {} if self.training is None else {"training": self.training}
+        return training | {
             "fold": self.fold,
             "n_train": self.n_train,
             "n_test": self.n_test,
@@ -75,6 +80,7 @@ class FoldResult:
             "effective_rows": self.effective_rows,
             "metrics": self.metrics,
             "confusion": self.confusion,
+            "reliability": self.reliability,
             "absolute_error_interval": self.absolute_error_interval,
             "warnings": list(self.warnings),
         }
@@ -82,7 +88,8 @@ class FoldResult:
     @classmethod
     def from_json(cls, record: Mapping[str, Any], rows: RowResults | None = None) -> FoldResult:
         """The inverse of :meth:`to_json`; further entries, which a job may add, are left out."""
-        own = {one.name: record[one.name] for one in fields(cls) if one.name not in ("warnings", "rows", "model")}
+        names = [one.name for one in fields(cls) if one.name not in ("warnings", "rows", "model")]
+        own = {name: record[name] for name in names if name in record}
         return cls(**own, warnings=tuple(record["warnings"]), rows=rows)
 
     def to_state(self) -> ModelState:

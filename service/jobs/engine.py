@@ -119,7 +119,7 @@ class Engine:
             jobs=4 + 4 * options.processes,
         )
         dispatcher = Dispatcher(self._store, self._pool, self._runner, workflows, self._pace)
-        teller = ProgressTeller(self._store, self._pool, lru_cache(1000)(self._count_parts))
+        teller = ProgressTeller(self._store, self._pool, lru_cache(1000)(self._runner.expected))
         reaper = Reaper(self._store, self._heart, self.worker_id, exclusive=options.exclusive)
         repairer = Repairer(self._store, workflows)
         self._threads = [
@@ -149,9 +149,6 @@ class Engine:
             self._heart.stop()
         except ServiceError as error:
             log.warning("the heartbeat stays until it is old: %s", error.detail)
-
-    def _count_parts(self, job_id: str) -> int:
-        return len(self._runner.plan(job_id))
 
     def _forget_old(self) -> None:
         count = durable.forget_old()

@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy.orm import Session
@@ -43,17 +44,24 @@ _TURN_SECONDS = 20.0
 _TURN_POLL_SECONDS = 0.02
 
 
+#: Gives the results of a job's parts so far, by name.
+Results = Callable[[], Mapping[str, Mapping[str, Any]]]
+
+
 @dataclass(frozen=True)
 class Work:
     """What jobs do; handed over by the worker so that the engine knows nothing of learning.
 
     Attributes:
-        plan: the names of a request's parts, in order.
+        plan: the names of a request's parts in order, as far as they are known. It may ask for the results so
+            far, which is dear; with more results it may name more parts behind those that it named before.
+        expected: about how many parts there will be.
         finish: combines the parts' results inside the given transaction; its JSON is the job's result.
         extra: JSON values that every part gets besides its job's request.
     """
 
-    plan: Callable[[Mapping[str, Any]], list[str]]
+    plan: Callable[[Mapping[str, Any], Results], list[str]]
+    expected: Callable[[Mapping[str, Any]], int]
     finish: Callable[[Session, Job, Mapping[str, dict[str, Any]]], dict[str, Any]]
     extra: Mapping[str, Any]
 
@@ -78,7 +86,12 @@ def _wait_until(look: Callable[[], bool], seconds: float) -> None:
 
 
 def _number(part: str, plan: list[str]) -> int:
+    """The place of a part among those of the first stage; any later part comes behind them."""
     return plan.index(part) if part in plan else len(plan)
+
+
+def _none_yet() -> Mapping[str, Mapping[str, Any]]:
+    return {}
 
 
 class Runner:
@@ -92,13 +105,21 @@ class Runner:
         self._worker_id = worker_id
 
     def plan(self, job_id: str) -> list[str]:
-        """The parts of a job that still wants to be done, else none."""
+        """The parts, so far, of a job that still wants to be done, else none."""
         return patiently(self._plan, job_id)
 
     def _plan(self, job_id: str) -> list[str]:
         with self._store.read() as session:
             job = jobs.find(session, job_id)
-            return [] if job is None or JobState(job.state).is_final else self._work.plan(job.request)
+            if job is None or JobState(job.state).is_final:
+                return []
+            return self._work.plan(job.request, partial(jobs.parts, session, job_id))
+
+    def expected(self, job_id: str) -> int:
+        """About how many parts a job has; 0 if there is no such job."""
+        with self._store.read() as session:
+            job = jobs.find(session, job_id)
+            return 0 if job is None else self._work.expected(job.request)
 
     def await_turn(self, job_id: str) -> None:
         """Wait until the parts of the jobs submitted earlier are in the queue; not for ever."""
@@ -109,7 +130,7 @@ class Runner:
         with self._store.read() as session:
             job = jobs.find(session, job_id)
             before = [] if job is None else jobs.unfinished_before(session, job)
-            last = [part_id(one.id, part) for one in before for part in self._work.plan(one.request)[-1:]]
+            last = [part_id(one.id, part) for one in before for part in self._first_stage(one)[-1:]]
         return len(durable.states(last)) < len(last)
 
     async def run_part(self, job_id: str, part: str) -> None:
@@ -148,7 +169,7 @@ class Runner:
             arguments,
             seconds=self._limits.job_seconds,
             memory_bytes=self._limits.job_memory_bytes,
-            order=(job.created_at, job.id, _number(part, self._work.plan(job.request))),
+            order=(job.created_at, job.id, _number(part, self._first_stage(job))),
             on_death=lambda text: self._note(job_id, text),
         )
 
@@ -182,7 +203,16 @@ class Runner:
             job = jobs.find(session, job_id)
             before = [] if job is None else jobs.unfinished_before(session, job)
             running = [one for one in before if one.state == JobState.RUNNING]
-            return any(jobs.count_parts(session, one.id) == len(self._work.plan(one.request)) for one in running)
+            return any(self._has_all_parts(session, one) for one in running)
+
+    def _has_all_parts(self, session: Session, job: Job) -> bool:
+        count = jobs.count_parts(session, job.id)
+        if count < len(self._first_stage(job)):
+            return False
+        return count == len(self._work.plan(job.request, partial(jobs.parts, session, job.id)))
+
+    def _first_stage(self, job: Job) -> list[str]:
+        return self._work.plan(job.request, _none_yet)
 
     def _finish(self, job_id: str) -> None:
         try:

@@ -1,4 +1,4 @@
-"""The durable side of a job: a workflow that starts its parts as child workflows and then finishes it.
+"""The durable side of a job: a workflow that starts its parts as child workflows, stage by stage, and finishes it.
 
 Arguments and results are ids and names only; what a part finds goes to the store. A step that was
 checkpointed is not run again after a crash, and a part whose result is in the store is skipped even
@@ -27,7 +27,10 @@ class Steps(Protocol):
     """What the workflows call; each may be repeated without harm."""
 
     def plan(self, job_id: str) -> list[str]:
-        """The names of the job's parts, in order."""
+        """The names of the job's parts in order, as far as they are known by what its parts found so far.
+
+        Each time it begins as it did before; a list that is no longer than before is the whole.
+        """
 
     def await_turn(self, job_id: str) -> None:
         """Wait until the parts of the jobs submitted earlier are in the queue, so that the job's come behind."""
@@ -83,16 +86,27 @@ def register(steps: Steps) -> Workflows:
 
     @DBOS.workflow(name="job", max_recovery_attempts=JOB_RECOVERIES)
     async def job_workflow(job_id: str) -> None:
-        handles: list[Any] = []
-        for part in await plan(job_id):
-            with SetWorkflowID(part_id(job_id, part)):
-                handles.append(await DBOS.enqueue_workflow_async(PARTS_QUEUE, part_workflow, job_id, part))
-        for handle in handles:
-            try:
-                await handle.get_result(polling_interval_sec=_RESULT_POLL_SECONDS)
-            except Exception as error:  # whatever ended the part, the job must end too, and say why
-                await give_up(job_id, f"part {handle.workflow_id.removeprefix(job_id + ':')}: {error}")
+        done = 0
+        while len(parts := await plan(job_id)) > done:
+            failure = await _run_stage(part_workflow, job_id, parts[done:])
+            if failure:
+                await give_up(job_id, failure)
                 return
+            done = len(parts)
         await finish(job_id)
 
     return Workflows(job_workflow, part_workflow)
+
+
+async def _run_stage(part_workflow: Callable[[str, str], Awaitable[None]], job_id: str, parts: list[str]) -> str:
+    """Run parts beside each other as child workflows; the engine's own failure, if any: then the job must end too."""
+    handles: list[Any] = []
+    for part in parts:
+        with SetWorkflowID(part_id(job_id, part)):
+            handles.append(await DBOS.enqueue_workflow_async(PARTS_QUEUE, part_workflow, job_id, part))
+    for handle in handles:
+        try:
+            await handle.get_result(polling_interval_sec=_RESULT_POLL_SECONDS)
+        except Exception as error:  # whatever ended the part
+            return f"part {handle.workflow_id.removeprefix(job_id + ':')}: {error}"
+    return ""

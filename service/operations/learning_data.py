@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from learners.decisions import utility_matrix
 from learners.errors import DataError, quoted
+from learners.evaluation import Judging
 from learners.table import Series, Table
-from learners.types import FloatArray
+from learners.types import FloatArray, IntArray
 from service.formats.table_file import open_table
 
 
@@ -27,6 +29,7 @@ class LearningData:
         table: the features, n rows.
         target: n labels or numbers, none missing.
         weights: n weights, or None.
+        groups, times: what the evaluation parts the rows by, or None.
         dropped: rows that were left out because their target is missing.
     """
 
@@ -34,6 +37,24 @@ class LearningData:
     target: Series
     weights: FloatArray | None
     dropped: int
+    groups: Series | None = None
+    times: Series | None = None
+
+    def judging(self, evaluation: Mapping[str, Any]) -> Judging:
+        """How the rows are judged."""
+        utility = utility_matrix(evaluation.get("utility"), self.target.column)
+        return Judging(self.weights, self.groups, self.times, utility)
+
+    def taken(self, rows: IntArray) -> LearningData:
+        """Some of the rows."""
+        return LearningData(
+            self.table.take(rows),
+            self.target.take(rows),
+            None if self.weights is None else self.weights[rows],
+            self.dropped,
+            None if self.groups is None else self.groups.take(rows),
+            None if self.times is None else self.times.take(rows),
+        )
 
 
 _kept: tuple[tuple[Any, ...], LearningData] | None = None
@@ -46,7 +67,15 @@ def prepare(path: Path, request: Mapping[str, Any]) -> LearningData:
         DataError: no row has a target, or a weight is missing, negative or infinite.
     """
     global _kept  # noqa: PLW0603 - a process keeps the last preparation
-    key = (str(path), tuple(request["features"]), request["target"], request.get("weights"))
+    evaluation = request.get("evaluation", {})
+    key = (
+        str(path),
+        tuple(request["features"]),
+        request["target"],
+        request.get("weights"),
+        evaluation.get("groups"),
+        evaluation.get("time"),
+    )
     if _kept is None or _kept[0] != key:
         _kept = None  # let go of the old one before the new one takes its room
         _kept = (key, _prepare(open_table(path), request))
@@ -61,14 +90,10 @@ def _prepare(table: Table, request: Mapping[str, Any]) -> LearningData:
     kept = int(np.count_nonzero(known))
     if kept == 0:
         raise DataError(f"the target {quoted(request['target'])} is missing in every row", field=request["target"])
-    if kept == len(known):
-        return LearningData(features, target, weights, 0)
-    return LearningData(
-        features.take(known),
-        target.take(known),
-        None if weights is None else weights[known],
-        len(known) - kept,
-    )
+    evaluation = request.get("evaluation", {})
+    groups, times = (table.column(evaluation[name]) if name in evaluation else None for name in ("groups", "time"))
+    data = LearningData(features, target, weights, len(known) - kept, groups, times)
+    return data if kept == len(known) else data.taken(np.flatnonzero(known))
 
 
 def select(table: Table, names: Sequence[str]) -> Table:

@@ -208,7 +208,7 @@ def _to_wire(detail: operations.JobDetail) -> dict[str, Any]:
         "request": job.request,
         "result": job.result,
         "error": job.error,
-        "parts": [{"part": part, "result": _without_rules(result)} for part, result in detail.parts.items()],
+        "parts": [{"part": part, "result": _shown(result)} for part, result in detail.parts.items()],
         "retry_of": job.retry_of,
         "created_at": timestamp(job.created_at),
         "started_at": timestamp_or_none(job.started_at),
@@ -229,6 +229,6 @@ def _links(job_id: str, request: dict[str, Any], result: dict[str, Any] | None) 
     return links
 
 
-def _without_rules(result: dict[str, Any]) -> dict[str, Any]:
+def _shown(result: dict[str, Any]) -> dict[str, Any]:
     """A part's result as it is shown: its rules are kept for the summary of all parts, and are long."""
     return {name: value for name, value in result.items() if name != "rules"}

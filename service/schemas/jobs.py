@@ -19,13 +19,35 @@ ColumnName = Annotated[str, Field(min_length=1, max_length=1000)]
 DatasetId = Annotated[str, Field(min_length=1, max_length=64, examples=["ds_0a1b2c3d4e5f6g7h8i9j0k1l2m"])]
 
 
+Utility = Annotated[
+    dict[str, dict[str, float]], Field(max_length=1000, examples=[{"good": {"bad": -5}, "bad": {"good": -1}}])
+]
+
+
 class Evaluation(RequestBody):
     """How the learner is judged on rows it was not fitted on."""
 
-    method: Literal["k-fold", "hold-out", "none"] = "k-fold"
-    folds: Annotated[int, Field(ge=2, le=1000, description="number of folds (k-fold)")] = 10
+    method: Annotated[
+        Literal["k-fold", "hold-out", "leave-one-out", "none"],
+        Field(description="with groups, `leave-one-out` leaves out one group"),
+    ] = "k-fold"
+    folds: Annotated[int, Field(ge=1, le=1000, description="number of folds (k-fold), at least 2 without time")] = 10
     stratified: Annotated[bool, Field(description="keep the shares of the classes alike in all parts")] = True
     fraction: Annotated[float, Field(gt=0, lt=1, description="share of the rows held out (hold-out)")] = 0.25
+    repeats: Annotated[
+        int, Field(ge=1, le=1000, description="drawings of k-fold or hold-out; folds times repeats are at most 1000")
+    ] = 1
+    groups: ColumnName | None = Field(
+        None, description="a column whose equal values are never parted; not learned from unless `features` names it"
+    )
+    time: ColumnName | None = Field(
+        None,
+        description="a numeric or ordinal column: what is tested is later than all that is learned from; "
+        "not learned from unless `features` names it",
+    )
+    utility: Utility | None = Field(
+        None, description="what each decision is worth, by decided and true class; adds the metric `mean_utility`"
+    )
 
 
 class Registration(RequestBody):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from typing import Any
 
-from service.operations import training
+from service.operations import work
+from service.operations.work.part import opened
 from service.store import jobs
 from service.store.session import Store
 from tests.service.running import Api
@@ -17,35 +20,44 @@ def do_job(api: Api, job_id: str, *, parts: int | None = None) -> None:
         with store.begin() as session:
             jobs.set_state(session, job_id, "running", worker="test")
             request = jobs.find(session, job_id).request
-        for part in training.plan(request)[:parts]:
-            arguments = {
-                "store": api.settings.store_url,
-                "cache": str(api.settings.cache.absolute()),
-                "cache_bytes": api.settings.cache_bytes,
-                "request": request,
-                "part": part,
-            }
-            result = training.run_part(arguments, lambda share, message: None)
-            with store.begin() as session:
-                jobs.put_part(session, job_id, part, result)
+        done = 0
+        while parts is None or done < parts:
+            with store.read() as session:
+                names = work.plan(request, partial(jobs.parts, session, job_id))
+            if done == len(names):
+                break
+            _do_part(api, store, job_id, request, names[done])
+            done += 1
         if parts is None:
             with store.begin() as session:
-                result = training.finish(session, jobs.find(session, job_id), jobs.parts(session, job_id))
+                result = work.finish(session, jobs.find(session, job_id), jobs.parts(session, job_id))
                 jobs.set_state(session, job_id, "succeeded", result=result)
     finally:
-        training._opened(api.settings.store_url, str(api.settings.cache.absolute()), api.settings.cache_bytes)[
-            0
-        ].dispose()
-        training._opened.cache_clear()
+        _close_what_parts_opened(api)
         store.dispose()
+
+
+def _do_part(api: Api, store: Store, job_id: str, request: dict[str, Any], part: str) -> None:
+    arguments = {
+        "store": api.settings.store_url,
+        "cache": str(api.settings.cache.absolute()),
+        "cache_bytes": api.settings.cache_bytes,
+        "error_detail": api.settings.error_detail,
+        "job_id": job_id,
+        "request": request,
+        "part": part,
+    }
+    result = work.run_part(arguments, lambda share, message: None)
+    with store.begin() as session:
+        jobs.put_part(session, job_id, part, json.loads(json.dumps(result, allow_nan=False)))
 
 
 def _close_what_parts_opened(api: Api) -> None:
     """A part's process ends with its store; this one goes on, and an open connection would be a warning."""
     settings = api.settings
-    opened, _ = training._opened(settings.store_url, str(settings.cache.absolute()), settings.cache_bytes)
-    opened.dispose()
-    training._opened.cache_clear()
+    found, _ = opened(settings.store_url, str(settings.cache.absolute()), settings.cache_bytes)
+    found.dispose()
+    opened.cache_clear()
 
 
 def train(api: Api, dataset: str, *, target: str, name: str = "model", **more: Any) -> dict[str, Any]:

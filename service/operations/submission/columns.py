@@ -44,7 +44,8 @@ def target(asked: Asked) -> Any:
 
 
 def features(asked: Asked) -> list[str]:
-    """The columns to learn from: those named, or all but the target, the weights and those excluded."""
+    """The columns to learn from: those named, or all but the target, the weights, what parts the rows and those
+    excluded."""
     request = asked.request
     if request.get("features") is not None and request.get("excluded") is not None:
         asked.refuse("give either features or excluded, not both", "features")
@@ -53,7 +54,9 @@ def features(asked: Asked) -> list[str]:
         chosen = _chosen_features(asked, request["features"], reserved)
     else:
         excluded = _excluded(asked, request.get("excluded") or [], reserved)
-        chosen = [name for name in asked.columns if name not in reserved and name not in excluded]
+        parting = {(request.get("evaluation") or {}).get(name) for name in ("groups", "time")}
+        left_out = reserved | parting | set(excluded)
+        chosen = [name for name in asked.columns if name not in left_out]
     if not chosen:
         asked.refuse("no column is left to learn from", "features")
     _refuse_open(asked, chosen)

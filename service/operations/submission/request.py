@@ -39,8 +39,9 @@ def check_submission(session: Session, workspace: str, request: Mapping[str, Any
     """
     dataset = _dataset(session, workspace, request.get("dataset"))
     asked = Asked(dataset, request)
+    kind = _kind(asked)
     normal = {
-        "kind": _kind(asked),
+        "kind": kind,
         "dataset": dataset.id,
         "target": target(asked),
         "learner": request.get("learner"),
@@ -48,7 +49,7 @@ def check_submission(session: Session, workspace: str, request: Mapping[str, Any
         "features": features(asked),
         "weights": weights(asked),
         "seed": _seed(asked),
-        "evaluation": evaluation(asked),
+        "evaluation": evaluation(asked, needed=kind == "cross-validate"),
         "model": model(asked),
     }
     if asked.faults:

@@ -14,12 +14,13 @@ from learners.base import no_progress
 from learners.errors import Cancelled, DataError, ParameterError
 from learners.evaluation import (
     FoldResult,
+    Judging,
+    Plan,
+    Split,
     combine,
     cross_validate,
     evaluate_fold,
-    hold_out_validate,
     out_of_fold,
-    plan_folds,
 )
 from learners.evaluation.fold import align_probabilities
 from learners.evaluation.intervals import over_folds, wilson
@@ -53,7 +54,7 @@ def test_a_fold_learns_from_its_training_rows_only():
     Recorder.seen = []
     target = target_of(["a", "b"] * 20)
     found = cross_validate(Recorder, numbered(40), target, folds=5, seed=3)
-    plan = plan_folds(target, 5, 3)
+    plan = Plan(folds=5).splits(target, 3)
     assert Recorder.seen == [set(plan[fold].train.tolist()) for fold in range(5)]
     for seen, result in zip(Recorder.seen, found.results, strict=True):
         assert seen.isdisjoint(result.rows.rows.tolist())
@@ -62,10 +63,8 @@ def test_a_fold_learns_from_its_training_rows_only():
 def test_single_folds_in_any_order_equal_the_whole():
     target, table = target_of(["a", "a", "b"] * 10), numbered(30)
     whole = cross_validate(Majority(), table, target, folds=6, seed=1)
-    plan = plan_folds(target, 6, 1)
-    singles = [
-        evaluate_fold(Majority, table, target, plan[i].train, plan[i].test, fold=i + 1) for i in reversed(range(6))
-    ]
+    plan = Plan(folds=6).splits(target, 1)
+    singles = [evaluate_fold(Majority, table, target, plan[i], fold=i + 1) for i in reversed(range(6))]
     # through the wire and back, as a job keeps them, beside what it notes itself
     records = [json.dumps({**one.to_json(), "dropped_rows": 0}, allow_nan=False) for one in singles]
     kept = [FoldResult.from_json(json.loads(record)) for record in records]
@@ -113,7 +112,7 @@ def test_regression_is_summarised_with_students_interval_and_the_training_mean_a
 
 def test_a_hold_out_has_wilsons_interval():
     target = target_of(["a", "b", "a", "a"] * 25)
-    found = hold_out_validate(Majority(), numbered(100), target, fraction=0.25, seed=5)
+    found = cross_validate(Majority(), numbered(100), target, Plan("hold-out", fraction=0.25), seed=5)
     assert found.summary["method"] == "hold-out"
     accuracy = found.summary["metrics"]["accuracy"]
     assert accuracy["interval"] == wilson(accuracy["mean"] * 25, 25).to_json()
@@ -121,7 +120,7 @@ def test_a_hold_out_has_wilsons_interval():
 
 
 def test_a_regressors_hold_out_has_an_interval_over_rows():
-    found = hold_out_validate(Mean(), numbered(40), np.arange(40.0), fraction=0.5)
+    found = cross_validate(Mean(), numbered(40), np.arange(40.0), Plan("hold-out", fraction=0.5))
     assert found.summary["metrics"]["mean_absolute_error"]["interval"]["method"] == "student-t"
 
 
@@ -162,7 +161,7 @@ def test_a_category_that_only_tests_see_stops_nothing():
 def test_weights_weigh_training_and_judging():
     target = target_of(["a", "b"] * 10)
     weights = np.array([3.0, 1.0] * 10)
-    found = cross_validate(Majority(), numbered(20), target, folds=5, sample_weight=weights)
+    found = cross_validate(Majority(), numbered(20), target, folds=5, judging=Judging(weights=weights))
     assert found.summary["pooled"]["confusion"] == [[30.0, 0.0], [10.0, 0.0]]
     assert found.summary["metrics"]["accuracy"]["mean"] == pytest.approx(0.75)
     # one row of weight 3 tells less than three rows: (2*3 + 2*1)^2 / (2*9 + 2*1) = 3.2 a fold
@@ -180,9 +179,9 @@ def test_a_result_goes_through_bytes_with_its_rows():
 def test_parts_that_overlap_or_are_empty_are_refused():
     table, target = numbered(4), target_of(["a", "b"] * 2)
     with pytest.raises(DataError, match="judged on rows that it learned from"):
-        evaluate_fold(Majority, table, target, np.array([0, 1]), np.array([1, 2]))
+        evaluate_fold(Majority, table, target, Split(np.array([0, 1]), np.array([1, 2])))
     with pytest.raises(DataError, match="fold 2 has 0 training and 1 test rows"):
-        evaluate_fold(Majority, table, target, np.array([], dtype=int), np.array([1]), fold=2)
+        evaluate_fold(Majority, table, target, Split(np.array([], dtype=int), np.array([1])), fold=2)
 
 
 def test_missing_targets_and_folds_out_of_range_are_refused_by_name():
@@ -223,7 +222,7 @@ class Broken(Mean):
 
 
 def test_answers_that_are_no_numbers_leave_undefined_metrics_and_plain_json():
-    found = hold_out_validate(Broken, numbered(12), np.arange(12.0))
+    found = cross_validate(Broken, numbered(12), np.arange(12.0), Plan("hold-out"))
     assert set(found.results[0].metrics.values()) == {None}
     json.dumps([found.summary, found.results[0].to_json()], allow_nan=False)
 

@@ -100,8 +100,10 @@ def test_intervals_of_shares_end_at_0_and_1(values, test_share):
 def test_every_metric_has_bounds_and_perfect_answers_reach_them_without_a_minus():
     actual = np.array([0, 1, 0, 1])
     shares = np.eye(2)[actual]
-    found = classification_metrics(actual, shares, actual) | regression_metrics(actual * 1.0, actual * 1.0, centre=0.5)
+    found = classification_metrics(actual, shares, actual, utility=np.eye(2))
+    found |= regression_metrics(actual * 1.0, actual * 1.0, centre=0.5)
     assert set(BOUNDS) == set(MEANINGS) == set(found)
+    assert found.pop("mean_utility") == 1  # the one that is bounded by what is given
     for name, value in found.items():
         assert value in BOUNDS[name], name
         assert math.copysign(1, value) == 1, name

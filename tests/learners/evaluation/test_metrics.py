@@ -78,6 +78,7 @@ def test_regression_metrics_equal_scikit_learns(seed, weighted):
     options = {"sample_weight": weights}
     expected = {
         "mean_absolute_error": peer.mean_absolute_error(actual, predicted, **options),
+        "mean_squared_error": peer.mean_squared_error(actual, predicted, **options),
         "root_mean_squared_error": peer.root_mean_squared_error(actual, predicted, **options),
         "r2": peer.r2_score(actual, predicted, **options),
         "relative_absolute_error": peer.mean_absolute_error(actual, predicted, **options)
@@ -156,6 +157,16 @@ def test_the_area_is_the_share_of_pairs_in_the_right_order(rows):
 
 def test_every_metric_has_a_meaning():
     actual, probabilities, _ = classes(0, 2)
-    names = {*metrics.classification_metrics(actual, probabilities, actual)}
+    names = {*metrics.classification_metrics(actual, probabilities, actual, utility=np.eye(2))}
     names |= {*metrics.regression_metrics(np.arange(3.0), np.arange(3.0))}
     assert names == set(metrics.MEANINGS)
+    assert set(metrics.BOUNDS) == names >= metrics.GREATER_IS_BETTER
+
+
+def test_utility_is_what_the_decisions_were_worth():
+    # good taken for bad costs 1, bad for good 5; one good row is taken for bad, two bad rows for good
+    confusion = np.array([[3.0, 1.0], [2.0, 0.0]])
+    utility = np.array([[0.0, -5.0], [-1.0, 0.0]])
+    assert metrics.mean_utility(confusion, utility) == pytest.approx(-11 / 6)
+    assert metrics.mean_utility(confusion, np.eye(2)) == metrics.accuracy(confusion)
+    assert metrics.mean_utility(np.zeros((2, 2)), utility) is None

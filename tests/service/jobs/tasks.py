@@ -37,8 +37,16 @@ def never_ready(done):
         time.sleep(1.0)
 
 
-def plan(request):
-    return list(request["parts"])
+def plan(request, results):
+    """The request's parts; a part that found others is followed by these."""
+    names = [name for name in request["parts"] if not name.startswith("later")]
+    if len(names) < len(request["parts"]):
+        names += [name for found in results().values() for name in found.get("then", ())]
+    return names
+
+
+def expected(request):
+    return len(request["parts"])
 
 
 def finish(session, job, parts):
@@ -66,7 +74,8 @@ def finish(session, job, parts):
 
 
 def _echo(arguments, progress):
-    return {"value": arguments.get("value"), "pid": os.getpid()}
+    found = {"value": arguments.get("value"), "pid": os.getpid()}
+    return found | ({"then": arguments["then"]} if "then" in arguments else {})
 
 
 def _spin(arguments, progress):

@@ -28,6 +28,20 @@ def test_a_job_runs_its_parts_and_keeps_their_results(work, house):
     assert {event.data["part"] for event in work.events(job_id) if event.kind == "part"} == {"fold-1", "fold-2"}
 
 
+def test_parts_that_are_known_by_what_others_found_come_as_further_stages(work, house):
+    house.worker()
+    parts = {
+        "first": {"do": "echo", "value": 1, "then": ["later-2"]},
+        "later-1": {"do": "echo", "value": 10},
+        "later-2": {"do": "echo", "value": 100, "then": ["later-3"]},
+        "later-3": {"do": "echo", "value": 1000},
+    }
+    job_id = work.submit(parts)
+    job = work.wait(job_id)
+    assert (job.state, job.result, job.progress) == ("succeeded", {"sum": 1101}, 1.0)
+    assert [part for part, _ in work.diary(job_id)] == ["first", "later-2", "later-3"]
+
+
 def test_progress_is_told_while_a_part_runs(work, house):
     house.worker()
     job_id = work.submit({"fit": spin(60)})

@@ -33,6 +33,21 @@ def test_a_killed_worker_is_followed_by_one_that_keeps_the_finished_parts(work, 
     assert versions(house.store, "kept") == [1]
 
 
+def test_a_worker_that_is_killed_between_stages_is_followed_by_one_that_goes_on(work, house):
+    first = house.worker()
+    held, marker = work.hold(5)
+    parts = {"first": ECHO | {"then": ["later"]}, "second": ECHO, "later": held}
+    job_id = work.submit(parts, model="staged")
+    work.wait_for_start(job_id, "later")
+    first.kill()
+    marker.touch()
+    house.worker()
+    job = work.wait(job_id)
+    assert (job.state, job.result) == ("succeeded", {"sum": 7, "version": 1})
+    starts = [part for part, _ in work.diary(job_id)]
+    assert (starts.count("first"), starts.count("second"), starts.count("later")) == (1, 1, 2)
+
+
 def test_sigterm_hands_the_work_over(work, house):
     first = house.worker()
     part, marker = work.hold()

@@ -25,7 +25,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda number, frame: stopping.set())
     with exclusive_lock(settings.store_url):
         store = Store(settings.store_url)
-        work = Work(tasks.plan, tasks.finish, {})
+        work = Work(tasks.plan, tasks.expected, tasks.finish, {})
         engine = Engine(store, work, tasks.perform_part, engine_options(settings))
         engine.start()
         sys.stdout.write(f"ready {engine.worker_id}\n")

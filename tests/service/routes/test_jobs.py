@@ -158,7 +158,8 @@ def test_what_is_wrong_is_said_with_what_is_allowed(shared_api: Api, shared_data
     surprise = message(surprise=1)
     assert surprise.startswith("there is no member 'surprise'; allowed are kind, dataset, target, learner, ")
     assert message(evaluation={"k": 3}) == (
-        "there is no member 'k' in evaluation; allowed are method, folds, stratified, fraction"
+        "there is no member 'k' in evaluation; allowed are method, folds, stratified, fraction, repeats, groups, time, "
+        "utility"
     )
     assert message(model={"name": "x", "alias": "y"}).endswith("in model; allowed are name, aliases, notes, tags")
     assert message(kind=1) == "kind must be 'train' or 'cross-validate'"

@@ -19,9 +19,11 @@ from learners.table import Column, Table
 from service import registry
 from service.errors import Invalid
 from service.formats.table_file import open_table
-from service.operations import training
+from service.operations import work
 from service.operations.learning_data import prepare, select
 from service.operations.submission import check_submission
+from service.operations.work import kernels
+from service.operations.work.part import opened
 from service.settings import Settings
 from service.store import jobs
 from service.store.blobs import Blobs
@@ -62,12 +64,13 @@ class Bench:
             "store": self.url,
             "cache": self.cache,
             "cache_bytes": CACHE_BYTES,
+            "job_id": "job_test",
             "request": request,
             "part": part,
         }
 
     def run(self, request, part):
-        return training.run_part(self.arguments(request, part), lambda share, message: None)
+        return work.run_part(self.arguments(request, part), lambda share, message: None)
 
     def submit(self, request) -> str:
         with self.store.begin() as session:
@@ -85,9 +88,9 @@ class Bench:
 def bench(store, data_dir, database_url):
     made = Bench(store, data_dir, database_url)
     yield made
-    if training._opened.cache_info().currsize:  # a part opens one store for the life of its process, here the test's
-        training._opened(made.url, made.cache, CACHE_BYTES)[0].dispose()
-        training._opened.cache_clear()
+    if opened.cache_info().currsize:  # a part opens one store for the life of its process, here the test's
+        opened(made.url, made.cache, CACHE_BYTES)[0].dispose()
+        opened.cache_clear()
 
 
 @pytest.fixture
@@ -123,9 +126,9 @@ def test_a_submission_gets_its_defaults(bench):
     crossed = bench.request(dataset, kind="cross-validate", weights="w", excluded=["colour"])
     assert crossed["features"] == ["x"]
     assert crossed["evaluation"] == {"method": "k-fold", "stratified": True, "folds": 10}
-    assert training.plan(crossed) == [f"fold-{number}" for number in range(1, 11)]
+    assert work.plan(crossed) == [f"fold-{number}" for number in range(1, 11)]
     held = bench.request(dataset, evaluation={"method": "hold-out"})
-    assert training.plan(held) == ["hold-out", "fit"]
+    assert work.plan(held) == ["hold-out", "fit"]
 
 
 @pytest.mark.parametrize(
@@ -243,7 +246,7 @@ def test_folds_find_what_the_library_finds(bench):
     request = bench.request(
         dataset, kind="cross-validate", target="class", seed=3, evaluation={"method": "k-fold", "folds": 5}
     )
-    found = [bench.run(request, part)["metrics"] for part in training.plan(request)]
+    found = [bench.run(request, part)["metrics"] for part in work.plan(request)]
     with bench.store.read() as session:
         table = open_table(bench.blobs.path(session.get(Dataset, dataset).table_sha256))
     whole = cross_validate(
@@ -271,8 +274,8 @@ def test_a_process_keeps_the_last_preparation(bench):
 
 _ALONE = """
 import json, sys
-from service.operations import training
-result = training.run_part(json.loads(sys.argv[1]), lambda share, message: None)
+from service.operations import work
+result = work.run_part(json.loads(sys.argv[1]), lambda share, message: None)
 print(json.dumps([result, "numba" in sys.modules]))
 """
 
@@ -293,7 +296,7 @@ def test_small_parts_do_not_wait_for_the_compiler_and_find_the_same(bench, learn
 
 
 def test_large_parts_wait_for_the_compiler(bench, monkeypatch):
-    monkeypatch.setattr(training, "_FEW_CELLS", 10)
+    monkeypatch.setattr(kernels, "_FEW_CELLS", 10)
     request = bench.request(bench.small())
     done = bench.folder / "done"
     done.mkdir()
@@ -304,7 +307,7 @@ def test_large_parts_wait_for_the_compiler(bench, monkeypatch):
         if len(told) == 3:
             (done / "decision-tree-classifier").touch()
 
-    result = training.run_part(bench.arguments(request, "fit") | {"compiled": str(done)}, progress)
+    result = work.run_part(bench.arguments(request, "fit") | {"compiled": str(done)}, progress)
     assert told[:3] == ["waiting for the compiler, once on a machine"] * 3
     assert told[3:4] != told[:1]
     assert result == bench.run(request, "fit")

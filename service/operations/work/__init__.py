@@ -1,0 +1,10 @@
+"""What jobs do: the parts of each kind, and putting their results together.
+
+Each part is a function of dataset and request alone, or of them and the results of parts before it, so a
+part that is run again finds the same.
+"""
+
+from service.operations.work.dispatch import expected, finish, plan, run_part
+from service.operations.work.kernels import compile_ahead, warm
+
+__all__ = ["compile_ahead", "expected", "finish", "plan", "run_part", "warm"]

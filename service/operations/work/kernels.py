@@ -1,0 +1,60 @@
+"""Machine code for the parts: compiled beside them, loaded by them, or done without."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from learners import catalog
+from learners._accel import uncompiled
+from learners.base import Progress
+from learners.compilation import compile_default
+from learners.table import Table
+
+#: A tree of so many cells is grown in a few seconds by plain Python.
+_FEW_CELLS = 30_000
+#: After so long a large part compiles by itself; how often it looks before.
+_COMPILER_SECONDS, _LOOK_SECONDS = 300.0, 0.2
+#: Added to the priority number of the process that compiles.
+_NICENESS = 5
+
+
+def compile_ahead(done: Path) -> None:
+    """Let numba compile the kernels of every learner's defaults into its cache, or load them from there.
+
+    Args:
+        done: a folder, in which a file with a learner's name tells that its kernels are there.
+    """
+    with contextlib.suppress(OSError):
+        os.nice(_NICENESS)
+    for learner in catalog.LEARNERS:
+        compile_default(learner)
+        (done / learner.name).touch()
+
+
+def warm(compiled: Path) -> None:
+    """Load the kernels that are compiled already; called once in each new process."""
+    for learner in catalog.LEARNERS:
+        if (compiled / learner.name).exists():
+            compile_default(learner)
+
+
+def kernels(compiled: str | None, learner: str, table: Table, progress: Progress) -> AbstractContextManager[None]:
+    """How kernels are run: those of a small part as plain Python, as long as they are being compiled.
+
+    The first training on a machine so takes some seconds instead of the compiler's time; the model is
+    the same to the bit. A large part waits for the compiler rather than do its work a second time.
+    """
+    if compiled is None:
+        return contextlib.nullcontext()
+    flag = Path(compiled) / learner
+    if not flag.exists() and table.n_rows * table.n_columns <= _FEW_CELLS:
+        return uncompiled()
+    give_up_at = time.monotonic() + _COMPILER_SECONDS
+    while not flag.exists() and flag.parent.exists() and time.monotonic() < give_up_at:
+        progress(0.0, "waiting for the compiler, once on a machine")
+        time.sleep(_LOOK_SECONDS)
+    return contextlib.nullcontext()

@@ -1,0 +1,55 @@
+"""The jobs ``train`` and ``cross-validate``: the parts of an evaluation, and of a training ``fit``, from all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy.orm import Session
+
+from learners.table import Column
+from service.operations.work import evaluating
+from service.operations.work.fitting import fit, register
+from service.operations.work.kernels import kernels
+from service.operations.work.part import Kind, Part, Request, Result, Results, make_learner
+from service.store.tables import Dataset, Job
+
+FIT = "fit"
+
+
+def plan(request: Request, results: Results) -> list[str]:
+    """The parts of the evaluation and the fit; of leave-one-out what judges comes when all rows are answered."""
+    evaluation = request["evaluation"]
+    first = [*evaluating.names(evaluation), *([FIT] if request["kind"] == "train" else [])]
+    if evaluation["method"] != "leave-one-out" or not set(first) <= set(results()):
+        return first
+    return [*first, evaluating.JUDGE]
+
+
+def run(part: Part) -> Result:
+    """A fold's result, or of ``fit`` the hash of the stored model and what it says of itself."""
+    data = part.data
+    with kernels(part.options.get("compiled"), part.request["learner"], data.table, part.progress):
+        if part.name == FIT:
+            return fit(part, make_learner(part.request), data)
+        return evaluating.evaluate(part)
+
+
+def finish(session: Session, job: Job, parts: Mapping[str, Result]) -> Result:
+    """The evaluation's summary and the new version."""
+    request = job.request
+    dataset = session.get_one(Dataset, request["dataset"])
+    result: Result = {"dropped_rows": next(iter(parts.values()))["dropped_rows"]}
+    evaluation = evaluating.summarise(request, target_of(dataset, request), parts)
+    if evaluation is not None:
+        result["evaluation"] = evaluation
+    if request["model"] is not None:
+        result["model"] = register(session, job, parts[FIT], evaluation)
+    return result
+
+
+def target_of(dataset: Dataset, request: Request) -> Column:
+    """The target's column by the dataset's record."""
+    return next(Column.from_json(column) for column in dataset.columns if column["name"] == request["target"])
+
+
+KIND = Kind(plan, run, finish)
