@@ -8,7 +8,7 @@ where the crash came between the two.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -98,7 +98,9 @@ def register(steps: Steps) -> Workflows:
     return Workflows(job_workflow, part_workflow)
 
 
-async def _run_stage(part_workflow: Callable[[str, str], Awaitable[None]], job_id: str, parts: list[str]) -> str:
+async def _run_stage(
+    part_workflow: Callable[[str, str], Coroutine[Any, Any, None]], job_id: str, parts: list[str]
+) -> str:
     """Run parts beside each other as child workflows; the engine's own failure, if any: then the job must end too."""
     handles: list[Any] = []
     for part in parts:
