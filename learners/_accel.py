@@ -72,6 +72,14 @@ def interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
     return plain
 
 
+def runs_compiled(function: Callable[..., Any]) -> bool:
+    """Whether a call of a kernel now runs machine code, compiled first if need be.
+
+    Where it does not, work on many rows is better done by operations on whole arrays.
+    """
+    return isinstance(function, _Deferred) and (function.is_compiled or not _plain.get())
+
+
 @contextmanager
 def uncompiled() -> Iterator[None]:
     """Run kernels as plain Python meanwhile, unless they are compiled already: for a handful of rows.
@@ -94,6 +102,10 @@ class _Deferred:
         self._is_lean = is_lean
         self._compiled: Callable[..., Any] | None = None
         update_wrapper(self, function)
+
+    @property
+    def is_compiled(self) -> bool:
+        return self._compiled is not None
 
     def __call__(self, *arguments: Any) -> Any:
         if self._is_inner:

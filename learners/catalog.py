@@ -7,6 +7,8 @@ from typing import Any
 
 from learners.base import Learner, ModelState
 from learners.errors import ModelFormatError, ParameterError, quoted
+from learners.neighbors.classifier import NearestNeighborsClassifier
+from learners.neighbors.regressor import NearestNeighborsRegressor
 from learners.persist import dump
 from learners.rules.classifier import RuleSetClassifier
 from learners.trees.classifier import DecisionTreeClassifier
@@ -18,6 +20,8 @@ LEARNERS: tuple[type[Learner], ...] = (
     DecisionTreeRegressor,
     ModelTreeRegressor,
     RuleSetClassifier,
+    NearestNeighborsClassifier,
+    NearestNeighborsRegressor,
 )
 
 _BY_NAME = {learner.name: learner for learner in LEARNERS}

@@ -76,10 +76,14 @@ def _warning_text(warning: dict[str, Any]) -> str:
 
 
 def reason_text(reason: dict[str, Any]) -> str:
-    """Each branch's tests joined by "and", the branches by "or" with their weights; or the rule that answered."""
+    """A tree's branches joined by "or" with their weights, tests by "and"; the rule; or the rows that voted."""
     if reason.get("kind") == "rule":
         tests = " and ".join(one["condition"]["text"] for one in reason["conditions"])
         return f"rule {reason['rank']}: {tests or 'no rule covers the row'}"
+    if reason.get("kind") == "neighbours":
+        told = ", ".join(f"{one['row']} (vote {one['vote']:.6g})" for one in reason["neighbours"])
+        omitted = reason.get("omitted_neighbours")
+        return f"rows {told}" + (f" and {omitted['neighbours']} more" if omitted else "")
     branches = []
     for branch in reason.get("branches", ()):
         tests = " and ".join(step["condition"]["text"] for step in branch["steps"]) or "always"

@@ -12,6 +12,7 @@ import numpy as np
 
 from learners._accel import uncompiled
 from learners.base import Learner
+from learners.neighbors.estimator import NeighborsEstimator
 from learners.rules.fitted import FittedRules
 from learners.table import Table
 from learners.trees.estimator import FittedTree
@@ -59,7 +60,8 @@ def reason_sizes(learner: Learner, values: FloatArray) -> Iterator[IntArray]:
     """Of some rows at a time, the number of tests that the reason of each goes through.
 
     In a tree these are the tests on all branches that are told, in a model tree the terms of their functions too;
-    in a rule set the conditions of the rule that answers and one of each rule before it. Of a row with so many
+    in a rule set the conditions of the rule that answers and one of each rule before it; by neighbours the most rows
+    columns that may be told. Of a row with so many
     branches that not all are told, the number is the most that can be.
 
     Args:
@@ -75,6 +77,8 @@ def reason_sizes(learner: Learner, values: FloatArray) -> Iterator[IntArray]:
             with uncompiled():
                 fired = learner.apply(Table(learner.columns_, part))
             yield fired.astype(np.int64) + np.diff(learner.ordered_rules_.start)[fired]
+        elif isinstance(learner, NeighborsEstimator):
+            yield learner.reason_sizes(len(part))
         else:
             yield np.zeros(len(part), np.int64)
 

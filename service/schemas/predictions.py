@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, Stri
 
 from service.schemas.base import Answer, ProblemFault
 from service.schemas.linear import LinearReason
+from service.schemas.neighbours import NeighbourInterval, NeighbourReason, OmittedNeighbours
 
 Cell = StrictBool | StrictInt | StrictFloat | StrictStr | None
 Label = StrictBool | StrictInt | StrictFloat | StrictStr
@@ -238,10 +239,11 @@ class FailedRule(Answer):
 class Explanation(Prediction):
     """The reason of one answer, `kind` tells its form.
 
-    A `path` has the branches that the row followed; a `rule` the first rule that covers the row.
+    A `path` has the branches that the row followed; a `rule` the first rule that covers the row; `neighbours` the
+    training rows that voted, the nearest first.
     """
 
-    kind: Literal["path", "rule"] | None = None
+    kind: Literal["path", "rule", "neighbours"] | None = None
     branches: list[Branch] | None = None
     omitted: Omitted | None = None
     rank: int | None = Field(None, description="the rule's place, from 1 on")
@@ -263,6 +265,14 @@ class Explanation(Prediction):
     failed: list[FailedRule] | None = Field(None, description="rules asked before; of many the first")
     omitted_failed: int | None = Field(None, description="rules asked before that are not given")
     undecided: int | None = Field(None, description="rules asked before that failed on a missing or unseen value")
+    neighbours: list[NeighbourReason] | None = None
+    by: Literal["share", "mean", "median", "linear"] | None = Field(
+        None,
+        description="of neighbours: votes are added up by label, the mean or the median of numbers is taken, or votes "
+        "times numbers are added up",
+    )
+    omitted_neighbours: OmittedNeighbours | None = None
+    interval: NeighbourInterval | None = Field(None, description="of neighbours; null where they do not tell")
 
 
 class Explanations(_Answers):

@@ -77,6 +77,14 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "formulas": ("decision-tree-classifier", {"formula_tests": "m-of-n", "max_terms": 2, "max_depth": 2}),
     "sums": ("decision-tree-regressor", {"oblique_tests": True, "interval_tests": True, "max_depth": 2}),
+    "all-neighbours": (
+        "nearest-neighbors-classifier",
+        {"voters": "all", "kernel": "gaussian", "metric": "manhattan", "missing": "left-out"},
+    ),
+    "chosen-k": (
+        "nearest-neighbors-regressor",
+        {"k": 9, "choose_k": "leave-one-out", "kernel": "inverse", "answer": "median", "metric": "chebyshev"},
+    ),
     "best-first": ("decision-tree-regressor", {"max_leaves": 8, "nominal": "one-vs-rest", "min_leaf": 3}),
 }
 

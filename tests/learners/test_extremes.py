@@ -18,6 +18,7 @@ _FIRST, _SECOND, _ = samples.LABELS
 _OBJECTS = {
     "costs": [{"height": number} for number in _FACTORS],
     "class_weight": [{_FIRST: number} for number in _FACTORS] + [dict.fromkeys(samples.LABELS, f) for f in _FACTORS],
+    "column_weights": [{"height": number} for number in _FACTORS],
     "utility": [{_FIRST: {_FIRST: number, _SECOND: -number}} for number in _FACTORS],
 }
 #: What numbers need beside them for an effect, where no declaration says it.

@@ -5,6 +5,7 @@ import warnings
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
+from learners.neighbors import NearestNeighborsClassifier, NearestNeighborsRegressor
 from learners.rules.classifier import RuleSetClassifier
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.regressor import DecisionTreeRegressor
@@ -27,6 +28,8 @@ EXPECTED = {
         "effect, and such a parameter is refused by name",
     },
     RuleSetClassifier: COMMON,
+    NearestNeighborsClassifier: COMMON,
+    NearestNeighborsRegressor: COMMON,
 }
 
 

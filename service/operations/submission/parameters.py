@@ -8,6 +8,7 @@ from typing import Any
 from learners import catalog, class_weights, decisions
 from learners.base import Learner
 from learners.errors import ParameterError, quoted
+from learners.neighbors import estimator as neighbors
 from learners.params import PRESET
 from learners.table import Column
 from learners.trees import pricing
@@ -42,13 +43,23 @@ def parameters(asked: Asked) -> dict[str, Any]:
         except ParameterError as error:
             asked.refuse(str(error), f"parameters.{name}", allowed=declared[name].allowed())
             continue
-        if name in _OF_CLASSES and value is not None:
-            _check_labels(asked, _OF_CLASSES[name], value)
-        if name == pricing.PARAMETER and value is not None:
-            _check_costs(asked, value)
+        if value is not None:
+            _check_against_dataset(asked, asked.learner, name, value)
     if len(asked.faults) == faults_before:
         _check_together(asked, asked.learner, given)
     return dict(given)
+
+
+def _check_against_dataset(asked: Asked, learner: type[Learner], name: str, value: Any) -> None:
+    """What the dataset tells of one parameter."""
+    if name in _OF_CLASSES:
+        _check_labels(asked, _OF_CLASSES[name], value)
+    elif name == pricing.PARAMETER:
+        _check_costs(asked, value)
+    elif name == neighbors.COLUMN_WEIGHTS:
+        _check_column_weights(asked, value)
+    elif name == "k" and issubclass(learner, neighbors.NeighborsEstimator):
+        _check_neighbours(asked, value)
 
 
 def _check_labels(asked: Asked, check: Callable[[Any, Column], Any], value: Any) -> None:
@@ -72,6 +83,26 @@ def _check_costs(asked: Asked, value: Any) -> None:
     except ParameterError as error:
         names = [column.name for column in columns]
         asked.refuse(str(error), f"parameters.{error.field}", allowed=_names(error, names))
+
+
+def _check_column_weights(asked: Asked, value: Any) -> None:
+    """Whether weights are given to attributes."""
+    names = [name for name in asked.columns if name != asked.request.get("target")]
+    try:
+        neighbors.column_factors(value, names)
+    except ParameterError as error:
+        asked.refuse(str(error), f"parameters.{error.field}", allowed=_names(error, names))
+
+
+def _check_neighbours(asked: Asked, k: int) -> None:
+    """Whether there are as many rows as are to vote; in a fold, which has fewer, all vote."""
+    n_rows = asked.usable_rows()
+    if k > n_rows:
+        asked.refuse(
+            f"parameter k must be at most the number of rows, {n_rows}; it is {k}",
+            "parameters.k",
+            allowed=f"a whole number >= 1 and <= {n_rows}",
+        )
 
 
 def _names(error: ParameterError, known: Sequence[str]) -> list[str] | None:

@@ -1,0 +1,6 @@
+"""Learning by neighbours: an answer is made of those of the nearest training rows."""
+
+from learners.neighbors.classifier import NearestNeighborsClassifier
+from learners.neighbors.regressor import NearestNeighborsRegressor
+
+__all__ = ["NearestNeighborsClassifier", "NearestNeighborsRegressor"]

@@ -1,0 +1,155 @@
+"""Distances between rows: Minkowski's family over columns of every kind, with missing cells.
+
+Rows are compared column by column, the differences are raised to the power p, added up in the order of the
+columns, and the p-th root is taken; for Chebyshev's distance (p infinite) the largest difference counts. Where
+rows are only ordered the root is left out: that is called a power here. p < 1 is refused, as the triangle
+inequality fails there.
+
+A difference of two known numbers is that of their coordinates; of two levels it is 0 or 1; where either cell is
+missing it is the column's span, the most that training rows differ (Wilson and Martinez 1997, HEOM), or the
+column is left out and the others are weighed up for it (Gower 1971). An unseen level differs from every level.
+The weight of a column multiplies its difference raised to p.
+
+Every search ends in these sums, so all of them order rows alike, to the bit; of equally distant rows the one
+with the smaller index comes first.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from learners.errors import ParameterError, quoted
+from learners.types import BoolArray, FloatArray
+
+#: p by the name of a metric.
+METRICS = {"manhattan": 1.0, "euclidean": 2.0, "chebyshev": math.inf}
+#: The largest finite p: powers of coordinates stay finite, see :func:`largest_coordinate`.
+LARGEST_P = 32.0
+
+
+def check_power(p: float) -> float:
+    """p itself.
+
+    Raises:
+        ParameterError: it is below 1, so no metric; or finite and above :data:`LARGEST_P`.
+    """
+    if not (1 <= p <= LARGEST_P or p == math.inf):
+        raise ParameterError(
+            f"p must be >= 1 (below, the triangle inequality fails) and <= {LARGEST_P:g}, or infinite; it is "
+            f"{quoted(p)}",
+            field="p",
+        )
+    return p
+
+
+def largest_coordinate(p: float) -> float:
+    """How large a coordinate may be so that sums of powers of differences stay finite."""
+    return 1e300 if p == math.inf else 10.0 ** (250.0 / p)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How two rows of d coordinates are compared; see :mod:`learners.neighbors.coordinates` for what these hold.
+
+    Attributes:
+        p: Minkowski's exponent, 1 to 32 or infinite.
+        is_level: bool (d,), whether a coordinate is a level's code, not a number.
+        step: float64 (d,), the difference of two different levels.
+        span: float64 (d,), the difference where a cell is missing.
+        leaves_out: whether missing cells are left out instead.
+    """
+
+    p: float
+    is_level: BoolArray
+    step: FloatArray
+    span: FloatArray
+    leaves_out: bool = False
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.step)
+
+    def root(self, powers: FloatArray) -> FloatArray:
+        """Distances from powers."""
+        if self.p == 2:
+            return np.sqrt(powers)
+        return powers if self.p in (1, math.inf) else np.asarray(powers ** (1.0 / self.p))
+
+    def powers(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Powers of the distances of pairs of rows.
+
+        Args:
+            first, second: coordinates, shapes (..., d) that broadcast against each other.
+        """
+        shape = np.broadcast_shapes(first.shape[:-1], second.shape[:-1])
+        total, known = np.zeros(shape), np.zeros(shape)
+        for column in range(self.n_columns):
+            term, is_known = self._term(column, first[..., column], second[..., column])
+            if self.p == math.inf:
+                np.maximum(total, term, out=total)
+            else:
+                total += term
+            if self.leaves_out:
+                known += np.where(is_known, self._most(column), 0.0)
+        return self._weighed_up(total, known) if self.leaves_out else total
+
+    def shares(self, query: FloatArray, rows: FloatArray) -> FloatArray:
+        """What each column has in the power of each row's distance to a query, shape (m, d).
+
+        Rows of shares sum to 1; of Chebyshev's distance the largest differences share alike. Where the distance is 0
+        all are 0.
+        """
+        terms = np.zeros(rows.shape)
+        for column in range(self.n_columns):
+            terms[:, column] = self._term(column, query[column], rows[:, column])[0]
+        largest = terms.max(axis=1, keepdims=True, initial=0.0)
+        if self.p == math.inf:
+            terms = (terms == largest).astype(np.float64)
+        else:
+            terms = terms / np.where(largest > 0, largest, 1.0)
+        total = terms.sum(axis=1, keepdims=True)
+        return np.where(largest > 0, terms / np.where(total > 0, total, 1.0), 0.0)
+
+    def _term(self, column: int, first: FloatArray, second: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """The difference in one column raised to p, and where both cells are known."""
+        is_known = ~(np.isnan(first) | np.isnan(second))
+        if self.is_level[column]:
+            difference = np.where(first == second, 0.0, self.step[column])
+        else:
+            difference = np.abs(first - second)
+        unknown = 0.0 if self.leaves_out else self.span[column]
+        return self._raised(np.where(is_known, difference, unknown)), is_known
+
+    def _raised(self, difference: FloatArray) -> FloatArray:
+        if self.p == 2:
+            return difference * difference
+        if self.p in (1, math.inf):
+            return difference
+        with np.errstate(under="ignore"):
+            return np.asarray(difference**self.p)
+
+    def _most(self, column: int) -> float:
+        """The weight of a column that is known: the power of its span."""
+        return float(self._raised(np.array(self.span[column])))
+
+    def _weighed_up(self, total: FloatArray, known: FloatArray) -> FloatArray:
+        """Sums over known columns weighed up to all; with nothing known in common rows are as far as columns span."""
+        spans = [self._most(column) for column in range(self.n_columns)]
+        if self.p == math.inf:
+            return np.where(known > 0, total, max(spans, default=0.0))
+        most = math.fsum(spans)
+        return np.where(known > 0, total * (most / np.where(known > 0, known, 1.0)), most)
+
+
+def minkowski(first: FloatArray, second: FloatArray, p: float) -> FloatArray:
+    """Minkowski distances of rows of numbers, shapes (..., d): p = 1 Manhattan, 2 Euclidean, infinite Chebyshev.
+
+    Raises:
+        ParameterError: p < 1.
+    """
+    n_columns = first.shape[-1]
+    metric = Metric(check_power(p), np.zeros(n_columns, np.bool_), np.ones(n_columns), np.ones(n_columns))
+    return metric.root(metric.powers(first, second))

@@ -1,0 +1,68 @@
+"""Fitting the rows: those without weight go, columns are weighted, k is chosen, rows are thinned, the rest indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from learners.base import Progress
+from learners.columns import Column
+from learners.neighbors.column_weights import by_error, by_information
+from learners.neighbors.estimator import FittedRows, NeighborsEstimator
+from learners.neighbors.index import RowIndex
+from learners.neighbors.leave_one_out import choose_k
+from learners.table import Series, Table
+from learners.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Training rows of weight > 0.
+
+    Attributes:
+        table: n rows.
+        target: its column.
+        numbers: float64 (n,), class codes or numbers.
+        weights: float64 (n,).
+        origin: int64 (n,), places among all training rows.
+    """
+
+    table: Table
+    target: Column
+    numbers: FloatArray
+    weights: FloatArray
+    origin: IntArray
+
+    @classmethod
+    def of(cls, table: Table, target: Series, weights: FloatArray) -> Rows:
+        """Those of all training rows that have weight."""
+        kept = np.flatnonzero(weights > 0)
+        rows = table if len(kept) == table.n_rows else table.take(kept)
+        return cls(rows, target.column, np.ascontiguousarray(target.cells[kept]), weights[kept], kept)
+
+
+#: Which rows are kept by a way's name: from points, their index, classes and how many there are.
+Reduce = Callable[[NeighborsEstimator, RowIndex, Rows, Progress], IntArray]
+
+
+def fit_rows(estimator: NeighborsEstimator, rows: Rows, progress: Progress, reduce: Reduce | None = None) -> FittedRows:
+    """What an estimator keeps of training rows, those that ``reduce`` leaves."""
+    progress(0.0, f"{len(rows.origin)} rows")
+    coordinates = estimator._points(rows.table, rows.weights)
+    if estimator.weighting == "information-gain":
+        coordinates = coordinates.weighted(by_information(rows.table, rows.numbers, rows.weights, rows.target))
+    elif estimator.weighting == "cross-validation":
+        coordinates = by_error(estimator, coordinates, rows, progress)
+    points = coordinates.of(rows.table)
+    progress(0.4, "indexing")
+    index = estimator._index(coordinates, points, rows.weights)
+    kept = np.arange(len(points)) if reduce is None else reduce(estimator, index, rows, progress)
+    if len(kept) < len(points):
+        index = estimator._index(coordinates, np.ascontiguousarray(points[kept]), rows.weights[kept])
+    numbers, k = rows.numbers[kept], float(estimator.k)
+    if estimator.choose_k == "leave-one-out":
+        progress(0.7, "choosing k")
+        k = float(choose_k(index, numbers, rows.target, int(estimator.k), estimator._kernel))
+    return FittedRows(coordinates, index, rows.origin[kept], numbers, k)

@@ -1,0 +1,140 @@
+"""The fitted rows with their weights, searched by one of several ways."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from learners._accel import runs_compiled
+from learners.neighbors.distances import Metric
+from learners.neighbors.search.brute import BruteSearch
+from learners.neighbors.search.found import Found
+from learners.neighbors.search.hashing import HashTables, fit_tables
+from learners.neighbors.search.kd_tree import KdTree, build
+from learners.neighbors.search.walk import search_tree
+from learners.types import Array, FloatArray, IntArray
+
+#: A tree is of no use in more dimensions, nor where nearly all rows are asked for.
+_MAX_TREE_COLUMNS, _TREE_SHARE = 12, 8
+#: Distances of a caller's own from one row to another.
+Distance = Callable[[FloatArray, FloatArray], float]
+
+
+@dataclass(frozen=True)
+class RowIndex:
+    """n rows of d coordinates with weights.
+
+    Attributes:
+        metric: how they are compared.
+        points: float64 (n, d), C-ordered.
+        weights: float64 (n,), > 0.
+        tree: a kd-tree over the coordinates of columns of weight, or ``None``.
+        tables: hash tables over these, or ``None``.
+    """
+
+    metric: Metric
+    points: FloatArray
+    weights: FloatArray
+    tree: KdTree | None = None
+    tables: HashTables | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.points)
+
+    @cached_property
+    def brute(self) -> BruteSearch:
+        return BruteSearch(self.metric, self.points)
+
+    @cached_property
+    def active(self) -> IntArray:
+        """The columns of weight."""
+        return np.flatnonzero(self.metric.step > 0)
+
+    def nearest(self, queries: FloatArray, k: int) -> Found:
+        """The nearest k rows of each query, shape (m, d); all rows where there are not more."""
+        k = min(k, self.n_rows)
+        if (self.tree is None and self.tables is None) or k * _TREE_SHARE > self.n_rows:
+            return self.brute.nearest(queries, k)
+        if self.tables is None and not runs_compiled(search_tree):
+            return self.brute.nearest(queries, k)
+        complete = ~np.isnan(queries[:, self.active]).any(axis=1)
+        if complete.all():
+            return self._indexed(queries, k)
+        found = Found(np.empty((len(queries), k), np.int64), np.empty((len(queries), k)))
+        for rows, search in ((complete, self._indexed), (~complete, self.brute.nearest)):
+            part = search(queries[rows], k)
+            found.rows[rows], found.powers[rows] = part.rows, part.powers
+        return found
+
+    def _indexed(self, queries: FloatArray, k: int) -> Found:
+        narrow = np.ascontiguousarray(queries[:, self.active])
+        if self.tree is not None:
+            return self.tree.nearest(narrow, k)
+        if self.tables is None:
+            raise TypeError("neither a tree nor tables")
+        return self.tables.nearest(narrow, k)
+
+    def by_weight(self, queries: FloatArray, weight: float) -> Found:
+        """So many of the nearest rows of each query that their weights reach the weight, or all rows."""
+        k = int(min(np.ceil(weight), self.n_rows))
+        found = self.nearest(queries, k)
+        while found.k < self.n_rows and len(queries):
+            if self.weights[found.rows].sum(axis=1).min() >= weight:
+                break
+            found = self.nearest(queries, 2 * found.k)
+        return found
+
+    def everything(self, queries: FloatArray) -> Found:
+        """All rows by their distance from each query."""
+        return self.nearest(queries, self.n_rows)
+
+    def to_arrays(self) -> dict[str, Array]:
+        arrays: dict[str, Array] = {"points": self.points, "weights": self.weights}
+        if self.tree is not None:
+            arrays |= {f"tree.{name}": array for name, array in self.tree.to_arrays().items()}
+        if self.tables is not None:
+            arrays |= {f"tables.{name}": array for name, array in self.tables.to_arrays().items()}
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, metric: Metric, arrays: dict[str, Array]) -> RowIndex:
+        plain = cls(metric, arrays["points"], arrays["weights"])
+        narrow = plain.points[:, plain.active]
+        tree, tables = _under("tree.", arrays), _under("tables.", arrays)
+        return cls(
+            metric,
+            plain.points,
+            plain.weights,
+            KdTree.from_arrays(tree, narrow, metric.p) if tree else None,
+            HashTables.from_arrays(tables, narrow) if tables else None,
+        )
+
+
+def _under(prefix: str, arrays: dict[str, Array]) -> dict[str, Array]:
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def make_index(metric: Metric, points: FloatArray, weights: FloatArray, search: str, **hashing: Any) -> RowIndex:
+    """Rows searched as ``search`` says: ``auto``, ``brute``, ``kd-tree`` or ``hashing``.
+
+    Where rows have levels or missing cells, all are looked at.
+
+    Args:
+        hashing: what :func:`fit_tables` takes.
+    """
+    plain = RowIndex(metric, points, weights)
+    active = plain.active
+    numbers = not metric.is_level[active].any() and not np.isnan(points[:, active]).any() and not metric.leaves_out
+    if search == "auto":
+        search = "kd-tree" if numbers and 0 < len(active) <= _MAX_TREE_COLUMNS else "brute"
+    if search == "brute" or not numbers or not len(active):
+        return plain
+    narrow = np.ascontiguousarray(points[:, active])
+    if search == "kd-tree":
+        return RowIndex(metric, points, weights, tree=build(narrow, metric.p))
+    return RowIndex(metric, points, weights, tables=fit_tables(narrow, **hashing))

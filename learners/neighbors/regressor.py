@@ -1,0 +1,113 @@
+"""The mean or the median of the nearest rows' numbers."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from learners.base import Capabilities, Progress, Regressor, check_training, check_weights, no_progress
+from learners.neighbors.estimator import MAX_TOLD, Electorate, NeighborsEstimator
+from learners.neighbors.explanation import Bounds, NeighbourExplanation, Omitted
+from learners.neighbors.fitting import Rows, fit_rows
+from learners.neighbors.intervals import number_interval
+from learners.neighbors.voting import mean_of, median_of
+from learners.params import choice, learner
+from learners.types import FloatArray
+
+
+@learner
+class NumbersOfNeighbors(NeighborsEstimator, Regressor):
+    """What the learners of numbers by neighbours share."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
+        """Keep the training rows; see :meth:`learners.base.Learner.fit`."""
+        self.check_params()
+        self.check_together()
+        table, target = check_training(X, y, classification=False)
+        weights = check_weights(sample_weight, table.n_rows)
+        fitted = fit_rows(self, Rows.of(table, target, weights), progress)
+        self._learned(X, table, target.column, fitted)
+        progress(1.0, self._told_of_rows())
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """The answer of each row's neighbours, shape (n,)."""
+        self.check_fitted()
+        return self._answers(X)[:, 0]
+
+    def predict_interval(self, X: Any, level: float | None = None) -> FloatArray:
+        """Where a further number at each row should lie, by the spread of the neighbours' numbers.
+
+        Args:
+            X: as for :meth:`predict`.
+            level: how often it should; ``interval_level`` by default.
+
+        Returns:
+            Lower and upper ends, shape (n, 2); the same two where fewer than two neighbours vote.
+        """
+        self.check_fitted()
+        points = self.coordinates_.of(self.check_table(X))
+        asked = float(self.interval_level) if level is None else level
+        ends = np.empty((len(points), 2))
+        for place, electorate in self._voters(self.index_, points):
+            answers = self._answer(points[place], electorate)[:, 0]
+            for row, answer in enumerate(answers.tolist()):
+                found = self._bounds(points[place][row], electorate, row, answer, asked)
+                ends[place.start + row] = (answer, answer) if found is None else (found.low, found.high)
+        return ends
+
+    @property
+    def _n_answers(self) -> int:
+        return 1
+
+    def _label(self, number: float) -> Any:
+        return self.target_.decode(number)
+
+    def _bounds(
+        self, point: FloatArray, electorate: Electorate, row: int, answer: float, level: float
+    ) -> Bounds | None:
+        numbers = self.numbers_[electorate.rows[row]]
+        return number_interval(answer, electorate.votes[row], numbers, level)
+
+
+@learner
+class NearestNeighborsRegressor(NumbersOfNeighbors):
+    """Answers with the mean or the median of the nearest training rows' numbers, weighted by their votes."""
+
+    name: ClassVar[str] = "nearest-neighbors-regressor"
+    summary: ClassVar[str] = "Estimates a number by those of the nearest training rows; each answer names the rows."
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        task="regression",
+        explanations=("neighbours",),
+        missing=True,
+        categories=True,
+        row_order_matters=True,  # of equally distant rows the first counts first
+    )
+
+    answer: str = choice(
+        "mean",
+        ("mean", "median"),
+        "What is made of the neighbours' numbers: their mean by votes, or their median (the middle of two where half "
+        "of the votes lies on either side).",
+        only_with={"voters": ("nearest",)},
+    )
+
+    def _answer(self, points: FloatArray, electorate: Electorate) -> FloatArray:
+        combine = median_of if self.answer == "median" else mean_of
+        return combine(electorate.votes, self.numbers_[electorate.rows])[:, None]
+
+    def _explained(
+        self, point: FloatArray, electorate: Electorate, row: int, answer: FloatArray
+    ) -> NeighbourExplanation:
+        votes, value = electorate.votes[row], float(answer[0])
+        is_median = self.answer == "median"
+        told, voting = self._told(point, electorate, row, votes, len(votes) if is_median else MAX_TOLD)
+        rest, omitted = voting[len(told) :], None
+        if len(rest):
+            numbers = self.numbers_[electorate.rows[row, rest]]
+            omitted = Omitted(len(rest), float(votes[rest].sum()), value=float((votes[rest] * numbers).sum()))
+        bounds = self._bounds(point, electorate, row, value, float(self.interval_level))
+        return NeighbourExplanation(
+            told, "median" if is_median else "mean", value=value, omitted=omitted, interval=bounds
+        )

@@ -1,0 +1,140 @@
+"""Every search finds the same rows in the same order; hashing nearly always."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from learners._accel import interpreted, uncompiled
+from learners.checks.require import require_same
+from learners.neighbors.distances import Metric
+from learners.neighbors.index import make_index
+from learners.neighbors.search.brute import BruteSearch
+from learners.neighbors.search.hashing import fit_tables
+from learners.neighbors.search.kd_tree import LEAF_ROWS, build
+from learners.neighbors.search.walk import search_tree
+
+
+def plain(n_columns, p=2.0):
+    return Metric(p, np.zeros(n_columns, bool), np.ones(n_columns), np.ones(n_columns))
+
+
+def by_definition(metric, points, queries, k):
+    """All distances, sorted by distance and then by index."""
+    powers = metric.powers(queries[:, None], points[None])
+    order = np.argsort(powers, axis=1, kind="stable")[:, :k]
+    return order, np.take_along_axis(powers, order, 1)
+
+
+def require_nearest(found, wanted):
+    require_same(found.rows, wanted[0], "rows")
+    require_same(found.powers, wanted[1], "powers")
+
+
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_tree_and_brute_force_agree_on_ties_too(data):
+    n_columns = data.draw(st.integers(1, 5))
+    n_rows = data.draw(st.sampled_from([1, 2, 12, 13, 80, 400]))
+    steps = data.draw(st.sampled_from([1, 3, 50]))
+    p = data.draw(st.sampled_from([1.0, 2.0, 3.0, np.inf]))
+    generator = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    points = generator.integers(0, steps + 1, (n_rows, n_columns)) / 7.0
+    queries = generator.integers(-2, steps + 3, (15, n_columns)) / 7.0
+    k = data.draw(st.integers(1, n_rows))
+    wanted = by_definition(plain(n_columns, p), points, queries, k)
+    require_nearest(BruteSearch(plain(n_columns, p), points).nearest(queries, k), wanted)
+    tree = build(points, p)
+    found, visits = tree.visits(queries, k)
+    require_nearest(found, wanted)
+    assert ((k <= visits) & (visits <= n_rows)).all()
+    half = max(1, n_rows // 2)
+    grown = build(points[:half], p)
+    for row in range(half, n_rows, 40):
+        grown = grown.inserted(points[row : row + 40])
+    require_nearest(grown.nearest(queries, k), wanted)
+
+
+def test_the_product_of_matrices_only_filters():
+    """Levels, gaps and large common parts, which a product alone would lose, change no neighbour."""
+    generator = np.random.default_rng(1)
+    points = np.column_stack([generator.normal(size=(300, 2)) + 1e6, generator.integers(0, 4, (300, 2))])
+    queries = points[generator.integers(0, 300, 50)] + [1e-3, 0, 0, 0]
+    metric = Metric(2.0, np.array([False, False, True, True]), np.array([1, 1, 0.5, 2]), np.array([3, 4, 0.5, 2]))
+    for gaps in (0.0, 0.2):
+        points[generator.random(points.shape) < gaps] = np.nan
+        queries[generator.random(queries.shape) < gaps] = np.nan
+        for k in (1, 7, 300):
+            search = BruteSearch(metric, np.ascontiguousarray(points))
+            require_nearest(search.nearest(queries, k), by_definition(metric, points, queries, k))
+            assert search._products is not None
+
+
+def test_plain_python_walks_alike():
+    generator = np.random.default_rng(2)
+    points, queries = generator.normal(size=(100, 3)), generator.normal(size=(5, 3))
+    tree = build(points, 2.0)
+    compiled = tree.nearest(queries, 4)
+    rows, powers = np.empty((5, 4), np.int64), np.empty((5, 4))
+    arrays = (tree.axis, tree.split, tree.boxes, tree.start, tree.rows, tree.points)
+    with uncompiled():
+        interpreted(search_tree)(2.0, arrays, queries, np.arange(5), (rows, powers, np.empty(5, np.int64)))
+    require_same(rows, compiled.rows, "rows")
+    require_same(powers, compiled.powers, "powers")
+
+
+@pytest.mark.parametrize("n_columns", [2, 3])
+def test_few_rows_are_visited_however_many_there_are(n_columns):
+    generator = np.random.default_rng(3)
+    means = []
+    for n_rows in (2_000, 32_000):
+        tree = build(generator.random((n_rows, n_columns)), 2.0)
+        means.append(tree.visits(generator.random((300, n_columns)), 1)[1].mean())
+    assert means[1] < 1.3 * means[0]
+    assert means[1] < 5 * LEAF_ROWS
+
+
+def test_a_tree_out_of_balance_is_built_anew():
+    generator = np.random.default_rng(4)
+    tree = build(generator.random((500, 2)), 2.0)
+    lopsided = tree.inserted(np.full((3, 2), 0.5)).inserted(generator.random((200, 2)) / 1000)
+    assert lopsided.n_rows == 703
+    assert np.diff(lopsided.start).max() <= LEAF_ROWS  # rebuilt
+    assert np.diff(tree.inserted(generator.random((100, 2))).start).max() <= 4 * LEAF_ROWS
+
+
+def clustered(generator, n_rows, centres):
+    return centres[generator.integers(0, len(centres), n_rows)] + generator.normal(size=(n_rows, centres.shape[1])) / 5
+
+
+def test_hashing_finds_what_it_says():
+    generator = np.random.default_rng(5)
+    centres = generator.normal(size=(40, 16))
+    points, queries = clustered(generator, 4_000, centres), clustered(generator, 200, centres)
+    tables = fit_tables(points, 0.95, 0)
+    assert tables is not None
+    assert tables.recall >= 0.95
+    exact = BruteSearch(plain(16), points).nearest(queries, 10)
+    found = tables.nearest(queries, 10)
+    recall = np.mean([np.isin(true, rows).mean() for true, rows in zip(exact.rows, found.rows, strict=True)])
+    assert recall >= 0.93
+    assert tables.candidates(queries).mean() < 0.2 * len(points)
+    with uncompiled():
+        tables._collect(queries, *tables._buckets(queries), (again := tables.nearest(queries, 10)))
+    require_same(again.rows, found.rows, "rows of arrays and kernel")
+    require_same(again.powers, found.powers, "powers of arrays and kernel")
+
+
+def test_where_hashing_cannot_help_all_rows_are_looked_at():
+    points = np.random.default_rng(6).random((500, 64))
+    assert fit_tables(points, 0.95, 0) is None
+    assert make_index(plain(64), points, np.ones(500), "hashing", recall=0.95, seed=0).tables is None
+    assert fit_tables(np.ones((50, 2)), 0.95, 0) is None
+
+
+def test_incomplete_questions_are_answered_beside_complete_ones():
+    generator = np.random.default_rng(7)
+    points, queries = generator.random((200, 3)), generator.random((20, 3))
+    queries[::3, 1] = np.nan
+    index = make_index(plain(3), points, np.ones(200), "kd-tree")
+    require_nearest(index.nearest(queries, 3), by_definition(plain(3), points, queries, 3))

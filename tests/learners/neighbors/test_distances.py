@@ -1,0 +1,94 @@
+"""Distances against scipy's, and the axioms of a metric."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+from learners.errors import ParameterError
+from learners.neighbors.coordinates import fit_coordinates
+from learners.neighbors.distances import Metric, minkowski
+from learners.table import MISSING, UNSEEN, Column, Kind, Table
+
+NUMBERS = np.random.default_rng(0).normal(size=(20, 4))
+
+
+@pytest.mark.parametrize(
+    ("p", "peer"),
+    [
+        (1, {"metric": "cityblock"}),
+        (2, {}),
+        (np.inf, {"metric": "chebyshev"}),
+        (3.5, {"metric": "minkowski", "p": 3.5}),
+    ],
+)
+def test_minkowski_is_the_peers(p, peer):
+    found = minkowski(NUMBERS[:, None], NUMBERS[None], p)
+    np.testing.assert_allclose(found, cdist(NUMBERS, NUMBERS, **peer), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("p", [0.999, 0.5, 0, -1, float("nan")])
+def test_a_power_below_one_is_refused(p):
+    with pytest.raises(ParameterError, match="triangle"):
+        minkowski(NUMBERS, NUMBERS, p)
+
+
+def test_weights_multiply_the_powers_of_differences():
+    table = Table.from_array(NUMBERS)
+    weights = np.array([1.0, 0.5, 0.0, 0.25])
+    for p in (1.0, 2.0, 3.0):
+        made = fit_coordinates(table, np.ones(20), p, "none", leaves_out=False).weighted(weights)
+        points = made.of(table)
+        found = made.metric.root(made.metric.powers(points[:, None], points[None]))
+        peer = cdist(NUMBERS, NUMBERS, "minkowski", p=p, w=weights)
+        np.testing.assert_allclose(found, peer, rtol=1e-9, atol=1e-12)
+
+
+MIXED = Table(
+    (Column("x"), Column("grade", Kind.ORDINAL, ("a", "b", "c")), Column("colour", Kind.NOMINAL, ("r", "g"))),
+    np.array([[0.0, 0, 0], [4, 2, 1], [MISSING, 1, 0], [2, MISSING, MISSING], [1, UNSEEN, UNSEEN]]),
+)
+
+
+def heom(leaves_out, p=2.0):
+    made = fit_coordinates(MIXED, np.ones(5), p, "range", leaves_out=leaves_out)
+    points = made.of(MIXED)
+    return made.metric.powers(points[:, None], points[None])
+
+
+def test_mixed_and_missing_cells_as_heom_has_them():
+    found = heom(leaves_out=False)
+    assert found[0, 1] == 1 + 1 + 1
+    assert found[0, 2] == 1 + 0.25 + 0  # missing: the whole range
+    assert found[0, 3] == 0.25 + 1 + 1
+    assert found[0, 4] == pytest.approx(1 / 16 + 1 + 1)  # an unseen rank is missing, an unseen level differs
+    assert found[2, 2] == 1  # not known to be the same
+
+
+def test_gower_leaves_missing_columns_out():
+    found = heom(leaves_out=True, p=1.0)
+    assert found[0, 1] == 3
+    assert found[0, 2] == pytest.approx((0.5 + 0) * 3 / 2)  # two of three columns are known
+    assert found[0, 3] == pytest.approx(0.5 * 3)
+    assert found[2, 3] == 3  # nothing in common: as far as can be
+
+
+rows = st.lists(st.floats(-50, 50).map(lambda x: round(x, 2)), min_size=3, max_size=3).map(np.array)
+
+
+@settings(max_examples=60, deadline=None)
+@given(a=rows, b=rows, c=rows, p=st.sampled_from([1.0, 1.5, 2.0, 4.0, np.inf]))
+def test_axioms_of_a_metric(a, b, c, p):
+    ab, bc, ac = minkowski(a, b, p), minkowski(b, c, p), minkowski(a, c, p)
+    assert minkowski(b, a, p) == ab >= 0
+    assert (ab == 0) == bool((a == b).all())
+    assert ac <= (ab + bc) * (1 + 1e-12)
+
+
+def test_shares_of_columns_sum_to_one():
+    metric = Metric(2.0, np.zeros(2, bool), np.ones(2), np.ones(2))
+    found = metric.shares(np.zeros(2), np.array([[3.0, 4.0], [0.0, 0.0], [1.0, 0.0]]))
+    np.testing.assert_allclose(found, [[9 / 25, 16 / 25], [0, 0], [1, 0]])
+    widest = Metric(np.inf, np.zeros(2, bool), np.ones(2), np.ones(2))
+    np.testing.assert_array_equal(widest.shares(np.zeros(2), np.array([[3.0, 4.0], [2, 2]])), [[0, 1], [0.5, 0.5]])

@@ -1,0 +1,188 @@
+"""The learners against scikit-learn's, on real data, and by what is known of them."""
+
+import csv
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from learners.checks import samples
+from learners.errors import DataError, ParameterError
+from learners.neighbors import NearestNeighborsClassifier, NearestNeighborsRegressor
+from learners.neighbors.condensing import condensed, edited
+from learners.neighbors.distances import Metric
+from learners.neighbors.index import make_index
+from learners.table import Table
+from tests.shared import trap_path
+
+SCALERS = {"range": MinMaxScaler, "standard": StandardScaler}
+
+
+@pytest.mark.parametrize("k", [1, 7])
+@pytest.mark.parametrize("search", ["brute", "kd-tree"])
+@pytest.mark.parametrize("scaling", ["range", "standard", "none"])
+def test_classes_are_the_peers(k, search, scaling):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X[:, :8] + np.arange(569)[:, None] * 1e-7  # no two rows equally far
+    ours = NearestNeighborsClassifier(k=k, search=search, scaling=scaling).fit(X[::2], y[::2])
+    if scaling in SCALERS:
+        X = SCALERS[scaling]().fit(X[::2]).transform(X)
+        peer = KNeighborsClassifier(k).fit(X[::2], y[::2])
+        asked = X[1::2]
+    else:
+        peer, asked = KNeighborsClassifier(k).fit(X[::2], y[::2]), X[1::2]
+    original = load_breast_cancer().data[:, :8] + np.arange(569)[:, None] * 1e-7
+    np.testing.assert_allclose(ours.predict_proba(original[1::2]), peer.predict_proba(asked), atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["manhattan", "chebyshev", "minkowski"])
+def test_numbers_are_the_peers_under_every_metric(metric):
+    X, y = load_diabetes(return_X_y=True)
+    names = {"manhattan": {"p": 1}, "chebyshev": {"metric": "chebyshev"}, "minkowski": {"p": 3}}
+    for search in ("brute", "kd-tree"):
+        ours = NearestNeighborsRegressor(k=6, metric=metric, scaling="none", search=search, kernel="inverse")
+        peer = KNeighborsRegressor(6, weights="distance", **names[metric]).fit(X[:300], y[:300])
+        found = ours.fit(X[:300], y[:300]).predict(X[300:])
+        near, _ = peer.kneighbors(X[300:], 7)
+        clear = near[:, 6] > near[:, 5]  # equal distances are the peer's own affair
+        np.testing.assert_allclose(found[clear], peer.predict(X[300:])[clear], rtol=1e-9)
+
+
+def test_leave_one_out_chooses_the_peers_k():
+    X, y = load_iris(return_X_y=True)
+    X = X + np.random.default_rng(0).normal(0, 1e-6, X.shape)  # no ties
+    near = y[KNeighborsClassifier(12).fit(X, y).kneighbors(return_distance=False)]  # of each row without itself
+    votes = np.cumsum(near[:, :, None] == np.arange(3), axis=1)
+    errors = [(votes[:, k].argmax(axis=1) != y).mean() for k in range(12)]
+    ours = NearestNeighborsClassifier(k=12, choose_k="leave-one-out", scaling="none").fit(X, y)
+    assert ours.k_ == int(np.argmin(np.round(errors, 12))) + 1
+
+
+def read(name):
+    with trap_path(name).open() as file:
+        rows = list(csv.DictReader(file))
+    return np.array([[float(row["x"])] for row in rows]), np.array([row["y"] for row in rows])
+
+
+@pytest.mark.parametrize("search", ["auto", "brute", "kd-tree", "hashing"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_equally_distant_rows_the_first_counts(search, turned):
+    x, y = read("ties_knn.csv")
+    x, y = (x[::-1], y[::-1]) if turned else (x, y)
+    model = NearestNeighborsClassifier(k=1, search=search).fit(x, y)
+    nearest = next(label for value, label in zip(x[:, 0], y, strict=True) if abs(value) == 1)
+    assert model.predict([[0.0]]) == [nearest]
+    assert NearestNeighborsClassifier(k=2, search=search).fit(x, y).predict_proba([[0.0]]).tolist() == [[0.5, 0.5]]
+
+
+@pytest.mark.parametrize("kernel", ["inverse", "inverse-square"])
+def test_at_distance_nought_exact_matches_alone_vote(kernel):
+    model = NearestNeighborsClassifier(k=4, kernel=kernel).fit(*read("zero_distance.csv"))
+    np.testing.assert_allclose(model.predict_proba([[1.0]]), [[2 / 3, 1 / 3]])
+
+
+def test_all_rows_vote_by_a_kernel():
+    x, y = np.arange(6.0)[:, None], np.arange(6.0) ** 2
+    wide = NearestNeighborsRegressor(voters="all", kernel="gaussian", bandwidth=1e6).fit(x, y)
+    np.testing.assert_allclose(wide.predict(x), y.mean())
+    narrow = NearestNeighborsRegressor(voters="all", kernel="gaussian", bandwidth=1e-4).fit(x, y)
+    np.testing.assert_array_equal(narrow.predict(x + 0.1), y)
+    assert np.isfinite(narrow.predict([[1e200]])).all()
+
+
+def test_noise_hurts_less_where_columns_are_weighted():
+    generator = np.random.default_rng(0)
+    X = np.column_stack([generator.normal(size=(300, 2)), generator.normal(size=(300, 8))])
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    accuracy = {
+        weighting: NearestNeighborsClassifier(weighting=weighting).fit(X[:200], y[:200]).score(X[200:], y[200:])
+        for weighting in ("equal", "information-gain", "cross-validation")
+    }
+    assert accuracy["information-gain"] > accuracy["equal"] + 0.05
+    assert accuracy["cross-validation"] > accuracy["equal"] + 0.05
+    given = {f"x{column}": 0.0 for column in range(2, 10)}
+    only = NearestNeighborsClassifier(weighting="given", column_weights=given).fit(X[:200], y[:200])
+    alone = NearestNeighborsClassifier().fit(X[:200, :2], y[:200])
+    np.testing.assert_array_equal(only.predict_proba(X[200:]), alone.predict_proba(X[200:, :2]))
+
+
+def test_unknown_columns_and_weights_of_nought_are_refused():
+    sample = samples.numeric("regression")
+    for weights, message in (({"breadth": 1.0}, "no column"), (dict.fromkeys(sample.table.names, 0), "weight 0")):
+        model = NearestNeighborsRegressor(weighting="given", column_weights=weights)
+        with pytest.raises(ParameterError, match=message) as caught:
+            model.fit(sample.table, sample.target)
+        assert caught.value.field == "column_weights"
+
+
+def test_a_condensed_set_answers_all_rows_as_before_with_far_fewer():
+    generator = np.random.default_rng(1)
+    X = generator.normal(size=(600, 2))
+    y = (X[:, 0] > 0).astype(np.int64)
+    metric = Metric(2.0, np.zeros(2, bool), np.ones(2), np.ones(2))
+    kept = condensed(metric, X, y)
+    assert len(kept) < 0.15 * len(X)
+    model = NearestNeighborsClassifier(k=1, reduction="condensed", scaling="none").fit(X, y)
+    assert model.origin_.tolist() == kept.tolist()
+    assert (model.predict(X) == y).all()
+    again = condensed(metric, X[kept], y[kept])
+    assert (
+        NearestNeighborsClassifier(k=1, scaling="none").fit(X[kept][again], y[kept][again]).predict(X[kept]) == y[kept]
+    ).all()
+
+
+def test_rows_that_contradict_each_other_end_condensing():
+    metric = Metric(2.0, np.zeros(1, bool), np.ones(1), np.ones(1))
+    assert condensed(metric, np.zeros((4, 1)), np.array([0, 1, 0, 1])).tolist() == [0, 1, 3]
+
+
+def test_editing_drops_rows_that_their_neighbours_contradict():
+    X = np.arange(20.0)[:, None]
+    y = (X[:, 0] >= 10).astype(np.int64)
+    y[4] = 1
+    index = make_index(Metric(2.0, np.zeros(1, bool), np.ones(1), np.ones(1)), X, np.ones(20), "brute")
+    assert 4 not in edited(index, y, 2)
+    assert {0, 1, 2, 7, 8, 12, 19} <= set(edited(index, y, 2).tolist())
+    fewer = NearestNeighborsClassifier(k=1, reduction="edited-condensed").fit(X, y)
+    assert fewer.predict([[4.0]]) == [0]
+    assert len(fewer.origin_) <= 6
+
+
+def test_explanations_tell_the_rows_that_voted():
+    x, y = np.array([[0.0, 0], [3, 4], [10, 10], [10, 0]]), np.array(["a", "b", "b", "a"])
+    weights = np.array([1.0, 0.0, 2.0, 1.0])
+    model = NearestNeighborsClassifier(k=3, scaling="none").fit(x, y, weights)
+    (reason,) = model.explain([[9.0, 8.0]])
+    assert [(one.row, one.answer, one.weight) for one in reason.neighbours] == [(2, "b", 2.0), (3, "a", 1.0)]
+    assert reason.neighbours[0].distance == pytest.approx(np.sqrt(1 + 4))
+    assert dict(reason.neighbours[0].shares) == pytest.approx({"x0": 1 / 5, "x1": 4 / 5})
+    assert dict(reason.distribution) == pytest.approx({"a": 1 / 3, "b": 2 / 3})
+    np.testing.assert_allclose(reason.replayed(), [1 / 3, 2 / 3])
+
+
+def test_of_many_voters_the_nearest_are_told_and_the_rest_together():
+    x = np.arange(1_500.0)[:, None]
+    for model in (
+        NearestNeighborsRegressor(voters="all", kernel="inverse"),
+        NearestNeighborsClassifier(voters="all", kernel="inverse"),
+    ):
+        model.fit(x, (x[:, 0] % 3).astype(int))
+        (reason,) = model.explain([[700.2]])
+        assert (len(reason.neighbours), reason.omitted.neighbours) == (1_000, 500)
+        answer = model.predict_proba([[700.2]])[0] if hasattr(model, "predict_proba") else model.predict([[700.2]])[0]
+        np.testing.assert_allclose(reason.replayed(), answer, rtol=1e-12)
+
+
+def test_rows_beyond_k_are_asked_where_weights_are_small():
+    x, y = np.arange(40.0)[:, None], np.arange(40.0)
+    model = NearestNeighborsRegressor(k=2, scaling="none").fit(x, y, np.full(40, 0.25))
+    assert model.predict([[0.0]])[0] == pytest.approx(np.mean(range(8)))
+
+
+def test_unscaled_huge_numbers_are_refused_by_column():
+    table = Table.from_array(np.array([[1.0], [1e200]]), ["reading"])
+    with pytest.raises(DataError, match="'reading' reaches 1e"):
+        NearestNeighborsRegressor(scaling="none").fit(table, [0.0, 1.0])
+    assert NearestNeighborsRegressor(k=1).fit(table, [0.0, 1.0]).predict(table).tolist() == [0, 1]

@@ -1,0 +1,62 @@
+"""Votes by closed forms: who counts, kernels and their limits, mean and median."""
+
+import numpy as np
+import pytest
+
+from learners.neighbors.voting import KERNELS, Kernel, class_shares, counted, mean_of, median_of, votes_of
+
+DISTANCES = np.array([[1.0, 2.0, 4.0]])
+ONES = np.ones((1, 3))
+
+
+def test_the_last_row_counts_with_what_is_left():
+    np.testing.assert_array_equal(counted(np.array([[2.0, 0.5, 3.0]]), 4.0), [[2, 0.5, 1.5]])
+    np.testing.assert_array_equal(counted(np.array([[2.0, 0.5, 3.0]]), 1.0), [[1, 0, 0]])
+    np.testing.assert_array_equal(counted(np.array([[2.0, 0.5]]), None), [[2, 0.5]])
+
+
+@pytest.mark.parametrize(
+    ("kernel", "strengths"),
+    [
+        (Kernel(), [1, 1, 1]),
+        (Kernel("inverse"), [1, 1 / 2, 1 / 4]),
+        (Kernel("inverse-square"), [1, 1 / 4, 1 / 16]),
+        (Kernel("shifted-inverse-square", shift=3.0), [1 / 4, 1 / 7, 1 / 19]),
+        (Kernel("gaussian", bandwidth=2.0), np.exp([-1 / 4, -1, -4])),
+    ],
+)
+def test_kernels_are_their_formulas(kernel, strengths):
+    wanted = np.array(strengths) / np.sum(strengths)
+    np.testing.assert_allclose(votes_of(ONES, DISTANCES, kernel)[0], wanted, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["inverse", "inverse-square"])
+def test_exact_matches_alone_decide(name):
+    votes = votes_of(np.array([[1.0, 2.0, 1.0]]), np.array([[0.0, 0.0, 1e-300]]), Kernel(name))
+    np.testing.assert_allclose(votes, [[1 / 3, 2 / 3, 0]])
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("distances", [[1e-320, 5e-320], [1e150, 2e150], [0.0, 0.0], [1e9, 1e9 + 1], [0, 1e300]])
+def test_no_distance_makes_a_vote_that_is_no_number(name, distances):
+    votes = votes_of(np.ones((1, 2)), np.array([distances]), Kernel(name, bandwidth=1e-3))
+    assert np.isfinite(votes).all()
+    assert votes.sum() == pytest.approx(1)
+
+
+def test_a_wide_kernel_is_the_mean_and_a_narrow_one_the_nearest():
+    numbers = np.array([[3.0, 6.0, 12.0]])
+    assert mean_of(votes_of(ONES, DISTANCES, Kernel("gaussian", bandwidth=1e6)), numbers)[0] == pytest.approx(7)
+    assert mean_of(votes_of(ONES, DISTANCES, Kernel("gaussian", bandwidth=1e-6)), numbers)[0] == 3
+
+
+def test_shares_add_up_by_class():
+    votes = np.array([[0.5, 0.3, 0.2], [1.0, 0, 0]])
+    np.testing.assert_allclose(class_shares(votes, np.array([[2, 0, 2], [1, 1, 1]]), 3), [[0.3, 0, 0.7], [0, 1, 0]])
+
+
+def test_the_median_is_the_middle_of_two_where_half_lies_on_either_side():
+    numbers = np.array([[4.0, 1.0, 3.0, 2.0]])
+    assert median_of(np.full((1, 4), 0.25), numbers)[0] == 2.5
+    assert median_of(np.array([[0.4, 0.1, 0.25, 0.25]]), numbers)[0] == 3.0
+    assert median_of(np.array([[0.0, 0.5, 0.5, 0.0]]), numbers)[0] == 2.0

@@ -1,0 +1,79 @@
+"""Nearest neighbours over HTTP: trained, asked, explained, and refused where only a tree will do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from service.schemas.predictions import Explanations, Predictions
+from tests.service.running import Api, problem
+from tests.service.working import train
+from tests.shared import table_path
+
+ROW = {"sepallength": 5.0, "sepalwidth": 3.4, "petallength": 1.5, "petalwidth": 0.2}
+
+
+@pytest.fixture(scope="module")
+def iris(shared_api: Api) -> Api:
+    uploaded = shared_api.upload(table_path("iris.csv").read_bytes(), name="iris").json()
+    shared_api.dataset = uploaded["id"]
+    train(shared_api, uploaded["id"], target="class", name="iris", learner="nearest-neighbors-classifier")
+    more = {"excluded": ["class"], "learner": "nearest-neighbors-regressor", "parameters": {"kernel": "gaussian"}}
+    train(shared_api, uploaded["id"], target="petalwidth", name="width", **more)
+    return shared_api
+
+
+def ask(api: Api, model: str, route: str, rows: list[dict[str, Any]]) -> Any:
+    response = api.post(f"/api/v1/models/{model}/{route}", json={"rows": rows})
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_the_rows_that_voted_are_told(iris: Api) -> None:
+    answer = ask(iris, "iris", "explanations", [ROW, {**ROW, "petalwidth": None}])
+    Explanations.model_validate(answer)
+    for reason in answer["explanations"]:
+        assert (reason["kind"], reason["by"], len(reason["neighbours"])) == ("neighbours", "share", 5)
+        assert sum(one["vote"] for one in reason["neighbours"]) == pytest.approx(1)
+        for one in reason["neighbours"]:
+            assert sum(share["share"] for share in one["shares"]) == pytest.approx(1 if one["distance"] else 0)
+        assert reason["probabilities"][0] == 1
+        assert reason["interval"]["method"] == "wilson"
+    told = Predictions.model_validate(ask(iris, "iris", "predictions", [ROW]))
+    assert told.predictions[0].probabilities == [1, 0, 0]
+
+
+def test_a_number_comes_with_its_rows_and_an_interval(iris: Api) -> None:
+    (reason,) = ask(iris, "width", "explanations", [ROW])["explanations"]
+    assert reason["value"] == pytest.approx(sum(one["vote"] * one["answer"] for one in reason["neighbours"]))
+    assert reason["interval"]["low"] < reason["value"] < reason["interval"]["high"]
+    lines = iris.post(
+        "/api/v1/models/width/explanations",
+        content="sepallength,sepalwidth,petallength\n5,3.4,1.5\n",
+        headers={"content-type": "text/csv", "accept": "text/csv"},
+    ).text.splitlines()
+    assert "(vote" in lines[1]
+
+
+@pytest.mark.parametrize("route", ["rules", "tree"])
+def test_what_is_told_of_trees_is_refused_by_name(iris: Api, route: str) -> None:
+    problem(iris.get(f"/api/v1/models/iris/{route}"), 409)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "where"),
+    [
+        ({"k": 0}, "parameters.k"),
+        ({"k": 151}, "parameters.k"),
+        ({"k": 1.5}, "parameters.k"),
+        ({"p": 0.5, "metric": "minkowski"}, "parameters.p"),
+        ({"metric": "manhattan", "search": "hashing"}, "parameters.search"),
+        ({"weighting": "given", "column_weights": {"petal": 1}}, "parameters.column_weights"),
+    ],
+)
+def test_what_cannot_be_is_refused_at_submission(iris: Api, parameters: dict[str, Any], where: str) -> None:
+    request = {"kind": "train", "dataset": iris.dataset, "target": "class", "parameters": parameters}
+    response = iris.post("/api/v1/jobs", json=request | {"learner": "nearest-neighbors-classifier"})
+    refused = problem(response, 422)
+    assert where in [fault["parameter"] for fault in refused["errors"]]
