@@ -83,9 +83,10 @@ def precision_recall_curve(positive: Array, score: FloatArray, weights: FloatArr
 
 def _steps(positive: Array, score: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The different scores from the highest down, and the weight of positives and of others at least as high."""
-    weight = np.ones(len(score)) if weights is None else weights
-    is_positive = np.asarray(positive, dtype=bool)
-    values, group = np.unique(score, return_inverse=True)
+    counted = np.ones(len(score), dtype=bool) if weights is None else weights > 0
+    weight = np.ones(len(score)) if weights is None else weights[counted]
+    is_positive = np.asarray(positive, dtype=bool)[counted]
+    values, group = np.unique(score[counted], return_inverse=True)
     hits = np.bincount(group, weights=weight * is_positive, minlength=len(values))[::-1]
     misses = np.bincount(group, weights=weight * ~is_positive, minlength=len(values))[::-1]
     return values[::-1], np.cumsum(hits), np.cumsum(misses)

@@ -223,6 +223,28 @@ BOUNDS: dict[str, tuple[float, float]] = {
     ),
 }
 
+#: Metrics by task; ``mean_utility`` only where utilities are given.
+BY_TASK: dict[str, tuple[str, ...]] = {
+    "classification": (
+        "error",
+        "accuracy",
+        "balanced_accuracy",
+        "macro_f1",
+        "kappa",
+        "log_loss",
+        "brier_score",
+        "roc_auc",
+        "mean_utility",
+    ),
+    "regression": (
+        "mean_squared_error",
+        "mean_absolute_error",
+        "root_mean_squared_error",
+        "r2",
+        "relative_absolute_error",
+    ),
+}
+
 #: The metrics of which more is better; of all others less is.
 GREATER_IS_BETTER = frozenset(("accuracy", "balanced_accuracy", "macro_f1", "kappa", "mean_utility", "roc_auc", "r2"))
 

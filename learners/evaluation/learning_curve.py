@@ -1,0 +1,88 @@
+"""How a learner does by how much it has learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from learners.base import Learner, Progress, no_progress
+from learners.errors import ParameterError, quoted
+from learners.evaluation.crossval import prepared
+from learners.evaluation.fold import MakeLearner, evaluate_fold
+from learners.evaluation.folds import Split, dealing_order
+from learners.evaluation.judging import Judging
+from learners.evaluation.plan import Plan
+from learners.evaluation.summary import combine
+from learners.table import Series
+from learners.types import IntArray
+
+SHARES = (0.1, 0.25, 0.5, 0.75, 1.0)
+
+
+def learning_curve(
+    make_learner: Learner | MakeLearner,
+    table: Any,
+    target: Any,
+    shares: Sequence[float] = SHARES,
+    plan: Plan | None = None,
+    seed: int = 0,
+    *,
+    judging: Judging | None = None,
+    progress: Progress = no_progress,
+) -> list[dict[str, Any]]:
+    """The evaluation by share of the training rows; tested rows are the same for all shares.
+
+    Args:
+        shares: > 0 and <= 1; what a smaller share learns from, a larger one learns from too.
+        plan: k-fold or hold-out.
+
+    Returns:
+        For each share ``share``, ``train_rows`` (mean number learned from) and the summary of
+        :func:`~learners.evaluation.summary.combine`, with ``training``.
+    """
+    make, data, truth = prepared(make_learner, table, target)
+    plan, given = plan or Plan(), judging or Judging()
+    judged = Judging(given.weights, given.groups, given.times, given.utility, judge_training=True)
+    splits = plan.splits(truth, seed, groups=given.groups, times=given.times)
+    points = []
+    for place, share in enumerate(shares):
+        results = []
+        for number in range(len(splits)):
+            progress((place + number / len(splits)) / len(shares), f"share {share:g}, fold {number + 1}")
+            part = partial_split(splits[number], share, truth, seed, given.times)
+            results.append(evaluate_fold(make, data, truth, part, judged, fold=number + 1))
+        summary = combine(results, truth.column, warnings=splits.warnings, method=plan.method, repeats=plan.repeats)
+        points.append({"share": share, "train_rows": float(np.mean([one.n_train for one in results])), **summary})
+    return points
+
+
+def partial_split(split: Split, share: float, target: Series, seed: int, times: Series | None = None) -> Split:
+    """The same rows to test and a share of those to learn from.
+
+    Classes keep their shares; with times the latest rows are taken, else rows at random.
+
+    Raises:
+        ParameterError: the share is out of range.
+    """
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share <= 1:
+        raise ParameterError(f"parameter shares must be numbers > 0 and <= 1; one is {quoted(share)}", field="shares")
+    count = max(1, round(share * len(split.train)))
+    if times is not None:
+        order = np.argsort(-times.cells[split.train], kind="stable")
+    else:
+        order = _mixed(dealing_order(len(split.train), seed, None), target, split.train)
+    return Split(np.sort(split.train[order[:count]]), split.test)
+
+
+def _mixed(order: IntArray, target: Series, rows: IntArray) -> IntArray:
+    """The order changed so that every beginning of it has the classes in proportion."""
+    if target.column.is_numeric:
+        return order
+    codes = target.codes[rows][order]
+    place = np.empty(len(order))
+    for code in np.unique(codes):
+        of_class = np.flatnonzero(codes == code)
+        place[of_class] = (np.arange(len(of_class)) + 0.5) / len(of_class)
+    return order[np.argsort(place, kind="stable")]

@@ -1,0 +1,202 @@
+"""Searching: grids, the size wrapper, nesting, locked tests, learning curves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV, PredefinedSplit
+from sklearn.tree import DecisionTreeRegressor as PeerTree
+
+from learners.errors import DataError, ParameterError
+from learners.evaluation import Judging, Plan, cross_validate
+from learners.evaluation.choosing import Convergence, best_of, check_metric, converged_after, grid_points
+from learners.evaluation.learning_curve import learning_curve, partial_split
+from learners.evaluation.search import grid_search, nested, select, size_search
+from learners.table import Column, Kind, Series, Table
+from learners.trees import DecisionTreeClassifier, DecisionTreeRegressor
+from tests.learners.examples import Majority, Mean
+
+
+def wave(rows: int = 240, seed: int = 0) -> tuple[Table, Series]:
+    generator = np.random.default_rng(seed)
+    x = generator.random(rows)
+    y = np.sin(7 * x) + generator.normal(scale=0.3, size=rows)
+    return Table.from_array(x[:, None]), Series(Column("y"), y)
+
+
+def classes(rows: int = 200, seed: int = 1) -> tuple[Table, Series]:
+    generator = np.random.default_rng(seed)
+    x = generator.random((rows, 2))
+    codes = ((x[:, 0] > 0.5) ^ (x[:, 1] > 0.5)) ^ (generator.random(rows) < 0.1)
+    return Table.from_array(x), Series(Column("y", Kind.NOMINAL, ("a", "b")), codes.astype(float))
+
+
+def test_a_grid_has_every_combination_the_last_name_fastest():
+    assert grid_points({"a": [1, 2], "b": ["x", "y"]}) == [
+        {"a": 1, "b": "x"},
+        {"a": 1, "b": "y"},
+        {"a": 2, "b": "x"},
+        {"a": 2, "b": "y"},
+    ]
+    with pytest.raises(ParameterError, match="at least one parameter"):
+        grid_points({})
+    with pytest.raises(ParameterError, match="no value of 'a'"):
+        grid_points({"a": []})
+
+
+def test_a_grid_search_finds_what_scikit_learns_finds():
+    table, target = wave()
+    plan = Plan(folds=4)
+    splits = plan.splits(target, 2)
+    fold_of = np.empty(len(target), int)
+    for number in range(4):
+        fold_of[splits[number].test] = number
+    grid = {"max_depth": [1, 2, 3, 4, 6], "min_leaf": [1, 10]}
+    found = select(DecisionTreeRegressor(), grid_search(DecisionTreeRegressor(), grid, plan, 2), table, target)
+    peer = GridSearchCV(
+        PeerTree(random_state=0),
+        {"max_depth": grid["max_depth"], "min_samples_leaf": grid["min_leaf"]},
+        cv=PredefinedSplit(fold_of),
+        scoring="neg_mean_squared_error",
+    ).fit(table.values, target.cells)
+    scores = [one.value("mean_squared_error") for one in found.search.candidates]
+    assert scores == pytest.approx(-peer.cv_results_["mean_test_score"], rel=1e-6)
+    assert found.search.parameters["max_depth"] == peer.best_params_["max_depth"]
+    assert found.model.predict(table) == pytest.approx(peer.predict(table.values), rel=1e-9)
+
+
+def test_of_equally_good_the_first_is_best_and_more_is_better_where_it_is():
+    assert best_of("error", [0.3, 0.1, 0.1]) == 1
+    assert best_of("accuracy", [0.3, None, 0.9, 0.9]) == 2
+    with pytest.raises(DataError, match="undefined for every candidate"):
+        best_of("roc_auc", [None, None])
+
+
+@pytest.mark.parametrize(
+    ("losses", "rule", "expected"),
+    [
+        ([1, 0.5, 0.3, 0.3, 0.3], Convergence(2, 0.0), 5),
+        ([1, 0.5, 0.3, 0.3], Convergence(2, 0.0), None),
+        ([1, 0.5, 0.495, 0.493, 0.492], Convergence(3, 0.01), 5),
+        ([0, 0, 0], Convergence(1, 0.0), 2),
+        ([1, 1, 0.4, 0.4], Convergence(2, 0.0), None),
+        ([], Convergence(), None),
+    ],
+)
+def test_the_training_error_has_converged_when_it_no_longer_falls(losses, rule, expected):
+    assert converged_after(losses, rule) == expected
+
+
+def test_the_wrapper_stops_refits_on_all_it_knows_and_is_judged_on_what_was_locked():
+    table, target = classes()
+    learner = DecisionTreeClassifier()
+    searcher = size_search(learner, "max_leaves", Plan(folds=4), 5, convergence=Convergence(2, 0.0), most=60)
+    found = select(learner, searcher, table, target, test=Plan("hold-out"), seed=9)
+    sizes = [one.parameters["max_leaves"] for one in found.search.candidates]
+    assert sizes == list(range(1, len(sizes) + 1))
+    training = [one.training("error") for one in found.search.candidates]
+    assert converged_after(training, Convergence(2, 0.0)) == len(sizes)
+    assert training[0] > training[-1]
+    validation = [one.value("error") for one in found.search.candidates]
+    assert found.search.parameters["max_leaves"] == sizes[int(np.argmin(validation))] > 3
+    split = Plan("hold-out").splits(target, 9)[0]
+    alone = DecisionTreeClassifier(**found.search.parameters).fit(table.take(split.train), target.take(split.train))
+    assert found.model.get_state().header == alone.get_state().header
+    assert found.test.n_test == len(split.test)
+    assert found.test.metrics["accuracy"] == alone.score(table.take(split.test), target.take(split.test))
+
+
+def test_the_wrapper_wants_a_whole_number_to_vary():
+    with pytest.raises(ParameterError, match=r"size must be one of max_depth, max_leaves, .*; it is 'min_gain'"):
+        size_search(DecisionTreeClassifier(), "min_gain")
+
+
+def test_the_locked_rows_have_no_part_in_the_choice():
+    table, target = classes()
+    lock = Plan("hold-out", stratified=False)  # so that other classes make no other split
+    split = lock.splits(target, 0)[0]
+    changed = target.cells.copy()
+    changed[split.test] = 1 - changed[split.test]
+    learner = DecisionTreeClassifier()
+    searcher = grid_search(learner, {"max_depth": [1, 2, 5]}, Plan(folds=3))
+    one, other = (
+        select(learner, searcher, table, wanted, test=lock) for wanted in (target, Series(target.column, changed))
+    )
+    assert [c.summary for c in one.search.candidates] == [c.summary for c in other.search.candidates]
+    assert one.test.metrics["error"] == pytest.approx(1 - other.test.metrics["error"])
+
+
+def test_nesting_tells_that_choosing_among_noise_gains_nothing():
+    generator = np.random.default_rng(3)
+    table = Table.from_array(generator.random((120, 3)))
+    target = Series(Column("y", Kind.NOMINAL, ("a", "b")), (np.arange(120) % 2).astype(float))
+    learner = DecisionTreeClassifier()
+    searcher = grid_search(learner, {"max_depth": [1, 2, 3], "min_leaf": [1, 5, 9]}, Plan(folds=4))
+    best = select(learner, searcher, table, target).search
+    outer = nested(learner, searcher, table, target, Plan(folds=4), 1)
+    assert best.candidates[best.chosen].value("error") < outer.summary["metrics"]["error"]["mean"]
+    assert outer.summary["metrics"]["error"]["mean"] > 0.4
+
+
+def test_groups_and_weights_go_along_into_the_search():
+    table, target = classes(120)
+    groups = Series(Column("g"), np.repeat(np.arange(12.0), 10))
+    judging = Judging(weights=np.arange(1.0, 121), groups=groups)
+    learner = DecisionTreeClassifier()
+    searcher = grid_search(learner, {"max_depth": [1, 3]}, Plan(folds=3))
+    found = select(learner, searcher, table, target, judging=judging, test=Plan("hold-out"))
+    split = Plan("hold-out").splits(target, 0, groups=groups)[0]
+    inner = cross_validate(
+        DecisionTreeClassifier(max_depth=3),
+        table.take(split.train),
+        target.take(split.train),
+        Plan(folds=3),
+        judging=judging.taken(split.train),
+    )
+    assert found.search.candidates[1].summary == inner.summary
+
+
+def test_metrics_are_named_where_a_task_has_none_of_that_name():
+    assert check_metric(None, "classification") == "error"
+    assert check_metric(None, "regression") == "mean_squared_error"
+    with pytest.raises(ParameterError, match="metric must be one of error, accuracy"):
+        check_metric("r2", "classification")
+    with pytest.raises(ParameterError, match="metric"):
+        check_metric("mean_utility", "classification")
+    assert check_metric("mean_utility", "classification", has_utility=True) == "mean_utility"
+
+
+def test_a_learning_curve_falls_and_its_smaller_parts_lie_in_the_larger():
+    table, target = classes(300)
+    points = learning_curve(DecisionTreeClassifier(), table, target, (0.1, 0.5, 1.0), Plan(folds=3))
+    errors = [point["metrics"]["error"]["mean"] for point in points]
+    assert errors[0] > errors[-1]
+    assert [point["train_rows"] for point in points] == [20, 100, 200]
+    assert points[-1]["metrics"] == cross_validate(DecisionTreeClassifier(), table, target, 3).summary["metrics"]
+    assert points[0]["training"]["error"] == 0
+    split = Plan(folds=3).splits(target)[0]
+    parts = [set(partial_split(split, share, target, 0).train.tolist()) for share in (0.1, 0.4, 1.0)]
+    assert parts[0] < parts[1] < parts[2] == set(split.train.tolist())
+    codes = target.codes
+    for share in (0.1, 0.4):
+        rows = partial_split(split, share, target, 0).train
+        assert codes[rows].mean() == pytest.approx(codes[split.train].mean(), abs=1 / len(rows))
+
+
+def test_a_learning_curve_over_time_learns_from_the_latest():
+    times = Series(Column("t"), np.arange(20.0))
+    target = Series(Column("y"), np.arange(20.0))
+    split = Plan("hold-out").splits(target, times=times)[0]
+    assert partial_split(split, 0.2, target, 0, times).train.tolist() == [12, 13, 14]
+    with pytest.raises(ParameterError, match="shares"):
+        learning_curve(Mean(), Table.from_array(np.zeros((20, 1))), target, (0.5, 1.5))
+
+
+def test_mean_utility_may_choose():
+    table, target = classes(100)
+    judging = Judging(utility=np.array([[0.0, -1], [-9, 0]]))
+    found = select(
+        Majority(), grid_search(Majority(), {"smoothing": [0, 1]}, Plan(folds=3), 0, "mean_utility"), table, target,
+        judging=judging,
+    )  # fmt: skip
+    assert found.search.metric == "mean_utility"
