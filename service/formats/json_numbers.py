@@ -24,10 +24,10 @@ _NULL = b"null"
 #: The largest text for the parser that is kept, and with it some ten times as much memory.
 _MAX_KEPT_BYTES = 4 << 20
 _one_at_a_time = threading.Lock()
+#: Texts from this size on have a letter counted sooner by numpy.
+_COUNTED_BY_ARRAY = 3_000
 #: What simdjson raises at other texts and types.
 _FAILURES = (ValueError, TypeError, AttributeError, KeyError, RuntimeError)
-#: Stands at the end of each row of CSV, so that rows of a wrong length are seen; used as the other.
-_END = "-8.98e307"
 #: What means one thing in CSV and another in JSON.
 _AMBIGUOUS = (b"[", b'"', b"n", b" ", b"\t")
 #: Where an empty cell is, and the same with a null in it; in this order, since cells may follow one another.
@@ -50,7 +50,7 @@ def read_matrix(body: bytes) -> FloatArray | None:
     text = body.replace(_NULL, _STAND_IN.encode()) if has_nulls else body
     with _parser_for(text) as parser:
         try:
-            numbers = _numbers(parser.parse(text), _count(body, "[") - 2)
+            numbers = _numbers(parser.parse(text), count_letter(body, b"[") - 2)
         except _FAILURES:
             numbers = None
     return None if numbers is None else _with_missing(numbers, (len(text) - len(body)) // (len(_STAND_IN) - len(_NULL)))
@@ -58,12 +58,13 @@ def read_matrix(body: bytes) -> FloatArray | None:
 
 @contextmanager
 def _parser_for(text: bytes) -> Iterator[Any]:
-    """A parser. One is kept for texts of usual size, because new memory costs half as much time as the parsing."""
-    if len(text) <= _MAX_KEPT_BYTES and _one_at_a_time.acquire(blocking=False):
-        try:
+    """A parser. One is kept for texts of usual size, because new memory costs half as much time as the parsing.
+
+    Who waits for it loses nothing, since simdjson holds the interpreter's lock while it reads.
+    """
+    if len(text) <= _MAX_KEPT_BYTES:
+        with _one_at_a_time:
             yield _kept_parser()
-        finally:
-            _one_at_a_time.release()
     else:
         yield _new_parser()
 
@@ -84,18 +85,22 @@ def _numbers(request: Any, n_rows: int) -> FloatArray | None:
     if sorted(request.keys()) != ["columns", "data"]:  # a repeated key would be here twice
         return None
     names, data = request["columns"].as_list(), request["data"]
-    lengths = list(map(len, data))
-    if len(lengths) != n_rows or any("[" in name or _STAND_IN in name for name in names):
+    if len(data) != n_rows or any("[" in name or _STAND_IN in name for name in names):
         return None
-    if set(lengths) != {len(names)}:
+    return _matrix(data, len(names))
+
+
+def _matrix(data: Any, n_columns: int) -> FloatArray | None:
+    """Arrays of numbers, in which no array lies, as a matrix, if each has so many numbers."""
+    if set(map(len, data)) != {n_columns}:
         return None
-    return np.frombuffer(data.as_buffer(of_type="d")).reshape(n_rows, len(names))
+    return np.frombuffer(data.as_buffer(of_type="d")).reshape(-1, n_columns)
 
 
 def read_csv_numbers(rows: bytes, n_columns: int) -> FloatArray | None:
     """The rows of a CSV text, without its header, if they hold plain numbers and empty cells only.
 
-    Plain numbers are written alike in CSV and JSON, so with commas for the ends of lines the text is an array.
+    Plain numbers are written alike in CSV and JSON, so with brackets for the ends of lines the text is an array.
 
     Args:
         rows: the text after the header, commas between the cells.
@@ -120,26 +125,20 @@ def read_csv_numbers(rows: bytes, n_columns: int) -> FloatArray | None:
 
 
 def _read_rows(text: bytes, n_columns: int) -> FloatArray | None:
-    """Rows of numbers, between which the end of a line stands."""
-    end = _END.encode()
-    text = b"[%b,%b]" % (text.replace(b"\n", b",%b," % end), end)
+    """Rows of numbers without a bracket, between which the end of a line stands."""
+    text = b"[[%b]]" % text.replace(b"\n", b"],[")
     with _parser_for(text) as parser:
         try:
-            numbers = np.frombuffer(parser.parse(text).as_buffer(of_type="d"))
+            return _matrix(parser.parse(text), n_columns)
         except _FAILURES:
             return None
-    if len(numbers) % (n_columns + 1):
-        return None
-    table = numbers.reshape(-1, n_columns + 1)
-    is_end = table == float(_END)
-    if not is_end[:, -1].all() or np.count_nonzero(is_end) != len(table):
-        return None
-    return np.ascontiguousarray(table[:, :-1])
 
 
-def _count(text: bytes, letter: str) -> int:
-    """How often a letter occurs; where it does so often, much quicker than ``bytes.count``."""
-    return int(np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == ord(letter)))
+def count_letter(text: bytes, letter: bytes) -> int:
+    """How often a letter occurs; in a long text with many of them numpy tells it much sooner than ``bytes``."""
+    if len(text) < _COUNTED_BY_ARRAY:
+        return text.count(letter)
+    return int(np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == letter[0]))
 
 
 def _has_minus_zero(text: bytes) -> bool:

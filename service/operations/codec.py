@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import starmap
 from operator import itemgetter
 from types import GenericAlias
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -25,13 +25,11 @@ import numpy as np
 from learners.table import MISSING, UNSEEN, Column, parse_number
 from learners.types import FloatArray, Scalar
 from service.formats.arrow_rows import read_arrow
-from service.formats.json_numbers import read_csv_numbers, read_matrix
+from service.formats.json_numbers import count_letter, read_csv_numbers, read_matrix
 from service.operations.rows import Encoded, Inputs
 
 #: Bodies from this size on become a matrix at once.
 LARGE = 200_000
-#: Texts from this size on have a letter counted sooner by numpy.
-_COUNTED_BY_ARRAY = 3_000
 #: What stands escaped in JSON; msgspec takes no such names for its fields.
 _ESCAPED = re.compile(r'["\\\x00-\x1f]')
 #: msgspec looks names up one by one, so a type of many columns is slow where their order is another.
@@ -39,18 +37,15 @@ _MAX_TYPED_COLUMNS = 200
 #: Orders of a matrix' columns whose decoders are kept; past it the memory starts anew.
 _MAX_ORDERS = 16
 _EXACT_INTEGERS = 2**53
-_COLON = ord(":")
+#: From one of msgspec's objects to its values, without a look-up for each request.
+_values_of, _UNSET = msgspec.structs.astuple, msgspec.UNSET
 
 _COLUMNS = re.compile(rb'\s*\{\s*"columns"\s*:\s*(\[[^\[\]{}\\]{0,1000000}\])\s*,\s*"data"\s*:')
 _FAILURES = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-class SmallBody(NamedTuple):
-    """Rows of cells, numbers all; whether to explain; whether no cell is missing."""
-
-    rows: list[Sequence[Any]]
-    explain: bool
-    complete: bool
+#: Rows of cells, numbers all; whether to explain; whether no cell is missing.
+SmallBody: TypeAlias = tuple[list[Sequence[Any]], bool, bool]
 
 
 class RowCodec:
@@ -91,32 +86,32 @@ class RowCodec:
         return _decoder_of(members)
 
     def _read_rows(self, body: bytes) -> tuple[list[Any], bool, bool] | None:
-        """The rows of a body ``{"rows": [...]}`` as tuples of values.
+        """The rows of a body ``{"rows": [...]}`` as msgspec's objects, whose members are in the model's order.
 
         Beside them, whether ``explain`` is set and whether no value is missing.
         """
-        request, complete = None, True
+        complete = True
         for decode in self._decoders:
-            with suppress(*_FAILURES):
+            try:
                 request = decode(body)
                 break
-            complete = False
-        if request is None:
+            except _FAILURES:
+                complete = False
+        else:
             return None
-        n_members = 1 if request.explain is msgspec.UNSET else 2
-        n_rows = len(request.rows)
+        rows, explain = request.rows, request.explain
+        n_members = 1 if explain is _UNSET else 2
+        n_rows = len(rows)
         if not self._has_each_once(body, n_members + n_rows * len(self._columns), n_rows):
             return None
-        return list(map(msgspec.structs.astuple, request.rows)), request.explain is True, complete
+        return rows, explain is True, complete
 
     def _has_each_once(self, body: bytes, n_members: int, n_rows: int) -> bool:
         """Whether as many colons as members tell that no name came twice: a repeated one would be lost silently.
 
         Colons stand in names too, where only an escape could hide one, and in values, of which all are too many.
         """
-        by_array = len(body) >= _COUNTED_BY_ARRAY
-        n_colons = np.count_nonzero(np.frombuffer(body, np.uint8) == _COLON) if by_array else body.count(b":")
-        if n_colons != n_members + n_rows * self._colons_in_names:
+        if count_letter(body, b":") != n_members + n_rows * self._colons_in_names:
             return False
         return not self._colons_in_names or rb"\u003" not in body
 
@@ -125,11 +120,12 @@ class RowCodec:
         read = self._read_rows(body)
         if read is None:
             return None
-        values, explain, complete = read
+        rows, explain, complete = read
         if not complete and not self._takes_missing:
             return None
-        cells = self._cells(values, complete=complete)
-        return None if cells is None else SmallBody(cells, explain, complete)
+        values: list[Sequence[Any]] = list(map(_values_of, rows))
+        cells = values if complete and not self._coded else self._cells(values, complete=complete)
+        return None if cells is None else (cells, explain, complete)
 
     def _cells(self, rows: list[Sequence[Any]], *, complete: bool = False) -> list[Sequence[Any]] | None:
         """Rows of values as rows of cells; ``complete`` where none is missing."""
@@ -161,7 +157,7 @@ class RowCodec:
         begin = _COLUMNS.match(body)
         if begin is None:
             read = self._read_rows(body)
-            values = None if read is None or read[1] else self._to_matrix(read[0])
+            values = None if read is None or read[1] else self._objects_to_matrix(read[0], complete=read[2])
         else:
             values = self._read_matrix(body, begin[1])
         return Encoded(values) if values is not None and 0 < len(values) <= max_rows else None
@@ -183,15 +179,22 @@ class RowCodec:
         places = sorted(range(len(order)), key=order.__getitem__)
         return self._to_matrix(data if places == sorted(places) else list(map(itemgetter(*places), data)))
 
+    def _objects_to_matrix(self, rows: list[Any], *, complete: bool) -> FloatArray | None:
+        """Rows as msgspec's objects as a matrix of cells."""
+        values = map(_values_of, rows)
+        if rows and complete and not self._coded:  # one row after the other, so that its values are still in the cache
+            return to_matrix(values, len(self._columns))
+        return self._to_matrix(list(values))
+
     def _to_matrix(self, rows: list[Sequence[Any]]) -> FloatArray | None:
         """Rows of values as a matrix of cells."""
         if not rows:
             return None
         if not self._coded:
             with suppress(struct.error):  # a value is missing
-                return to_matrix(rows)
+                return to_matrix(rows, len(self._columns))
         cells = self._cells(rows)
-        return None if cells is None else to_matrix(cells)
+        return None if cells is None else to_matrix(cells, len(self._columns))
 
     @staticmethod
     def _in_order(values: FloatArray, order: Sequence[int]) -> FloatArray:
@@ -255,10 +258,10 @@ def _decoder_of(members: Sequence[tuple[str, Any, Any]]) -> Callable[[bytes], An
     return msgspec.json.Decoder(msgspec.defstruct("Request", members, forbid_unknown_fields=True, gc=False)).decode
 
 
-def to_matrix(rows: Sequence[Sequence[Any]]) -> FloatArray:
-    """Rows of cells, one at least, as a matrix."""
-    pack = struct.Struct(f"{len(rows[0])}d").pack  # of all ways from tuples to an array the fastest by half
-    return np.frombuffer(b"".join(starmap(pack, rows))).reshape(len(rows), -1)
+def to_matrix(rows: Iterable[Sequence[Any]], n_columns: int) -> FloatArray:
+    """Rows of so many cells as a matrix."""
+    pack = struct.Struct(f"{n_columns}d").pack  # of all ways from tuples to an array the fastest by half
+    return np.frombuffer(b"".join(starmap(pack, rows))).reshape(-1, n_columns)
 
 
 def _value_type(column: Column) -> Any:

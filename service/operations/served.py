@@ -219,12 +219,12 @@ class ServedModel:
         return found
 
     def _learn_leaf(self, known: _Known, leaf: int, cells: Sequence[float]) -> bytes:
-        (fragment,) = self._by_numbers(to_matrix([cells]))
+        (fragment,) = self._by_numbers(to_matrix([cells], len(cells)))
         known.add_leaf(leaf, fragment)
         return fragment
 
     def _explained(self, cells: Sequence[float]) -> Explanation:
-        return next(self.explanations(to_matrix([cells])))
+        return next(self.explanations(to_matrix([cells], len(cells))))
 
     def explains_quickly(self, n_rows: int) -> bool:
         """Whether the reasons of so many rows, whatever is missing in them, may be written on the event loop."""
