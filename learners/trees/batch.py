@@ -91,34 +91,38 @@ class BatchWalk:
         nodes = np.zeros(n_rows, np.intp)
         if not self._is_leaf[0]:
             for first in range(0, n_rows, _ROWS_AT_ONCE):
-                rows = np.arange(first, min(first + _ROWS_AT_ONCE, n_rows))
-                nodes[rows] = self._walk(cells, rows)
+                end = min(first + _ROWS_AT_ONCE, n_rows)
+                nodes[first:end] = self._walk(cells, _starts(cells, np.arange(first, end)))
         return nodes
 
     def undecided(self, nodes: IntArray) -> IntArray:
         """The places of those nodes that are no leaves."""
         return np.flatnonzero(~self._is_leaf.take(nodes))
 
-    def _walk(self, cells: FloatArray, rows: IntArray) -> IntArray:
-        """The same for some rows."""
-        reached = np.zeros(len(rows), np.intp)
-        places, nodes = np.arange(len(rows)), reached
+    def _walk(self, cells: FloatArray, starts: IntArray) -> IntArray:
+        """The same for the rows that begin so."""
+        reached = np.zeros(len(starts), np.intp)
+        places, nodes = np.arange(len(starts)), reached
         while len(places):
             for _ in range(_STEPS):
-                before, nodes = nodes, self._step(cells, rows, nodes)
+                before, nodes = nodes, self._step(cells, starts, nodes)
             reached[places] = nodes
             on_the_way = np.flatnonzero(nodes != before)
-            places, rows, nodes = places[on_the_way], rows[on_the_way], nodes[on_the_way]
+            places, starts, nodes = places[on_the_way], starts[on_the_way], nodes[on_the_way]
         return reached
 
-    def _step(self, cells: FloatArray, rows: IntArray, before: IntArray) -> IntArray:
+    def _step(self, cells: FloatArray, starts: IntArray, before: IntArray) -> IntArray:
         """The node one level below, by each row's value; the same node at a leaf and where it decides nothing."""
         by_column, by_row = (stride // cells.itemsize for stride in cells.strides)
-        values = cells.ravel("K").take(self._column.take(before) * by_column + rows * by_row)
+        at = self._column.take(before)
+        if by_column > 1:
+            at *= by_column
+        at += starts
+        values = cells.ravel("K").take(at)
         if len(self._combined):
             tests = self._test.take(before)
             places = np.flatnonzero(tests >= 0)
-            values[places] = self._combined.values(tests[places], cells, rows[places])
+            values[places] = self._combined.values(tests[places], cells, starts[places] // by_row)
         nodes: IntArray = self._first.take(before) + (values > self._threshold.take(before))
         self._settle(before, values, nodes)
         return nodes
@@ -202,7 +206,7 @@ class BatchWalk:
         self, cells: FloatArray, rows: IntArray, owners: IntArray, before: IntArray, shares: FloatArray
     ) -> tuple[IntArray, IntArray, FloatArray]:
         """Entries one level below; an entry whose value decides nothing as one for every child that gets a share."""
-        nodes = self._step(cells, rows.take(owners), before)
+        nodes = self._step(cells, _starts(cells, rows.take(owners)), before)
         moved, stuck = np.flatnonzero(nodes != before), np.flatnonzero(nodes == before)
         counts = self._links[:, N_CHILDREN].take(before[stuck])
         children, parents = _ranges(self._first.take(before[stuck]), counts), np.repeat(stuck, counts)
@@ -233,6 +237,11 @@ class BatchWalk:
                 own = shares * answers[leaves, k]
                 out[first : first + at_once, k] = np.bincount(owners, own, minlength=len(part))
         return out
+
+
+def _starts(cells: FloatArray, rows: IntArray) -> IntArray:
+    """Where the cells of each row begin, counted in cells of the batch in memory; those of a column, from there."""
+    return rows * (cells.strides[1] // cells.itemsize)
 
 
 def _ranges(firsts: IntArray | Int32Array, counts: IntArray | Int32Array) -> IntArray:
