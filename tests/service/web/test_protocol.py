@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import io
 import json
 import socket
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 import pytest
 
+from service.web.protocol import JoinedWrites
 from tests.service.running import Api
 
 
@@ -59,3 +62,55 @@ def test_http_1_0_is_answered_as_ever(shared_api: Api) -> None:
     answer, body = exchange(shared_api, b"GET /health/live HTTP/1.0\r\n\r\n")
     assert answer.status == 200
     assert json.loads(body)["status"]
+
+
+class Written(asyncio.Transport):
+    """A transport that keeps what is sent in each call."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[bytes] = []
+        self.closed = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.calls.append(bytes(data))
+
+    def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
+        self.calls.append(b"".join(list_of_data))
+
+    def is_closing(self) -> bool:
+        return self.closed
+
+    def close(self) -> None:
+        self.closed = True
+
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
+
+
+@pytest.mark.parametrize("begin", [b"{}", b"", b"HTTP/1.1 100 is how this body begins", b"x" * 100_000])
+def test_a_head_goes_out_with_the_beginning_of_its_body(begin: bytes) -> None:
+    sent = Written()
+    answer = JoinedWrites(sent)
+    for part in (b"HTTP/1.1 100 Continue\r\n\r\n", HEAD, begin, b"more", b"and more"):
+        answer.write(part)
+    assert sent.calls == [b"HTTP/1.1 100 Continue\r\n\r\n", HEAD + begin, b"more", b"and more"]
+
+
+def test_a_head_without_a_body_is_sent_before_the_end() -> None:
+    sent = Written()
+    answer = JoinedWrites(sent)
+    answer.write(HEAD)
+    assert not answer.is_closing()
+    answer.close()
+    assert (sent.calls, sent.closed, answer.is_closing()) == ([HEAD], True, True)
+
+
+def test_a_client_that_asks_first_is_told_to_go_on(shared_api: Api) -> None:
+    place = urlsplit(shared_api.address)
+    with socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=30) as connection:
+        head = "POST /api/v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        connection.sendall(f"{head}Content-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n".encode())
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 100 ")
+        connection.sendall(b"{}")
+        assert b"".join(iter(lambda: connection.recv(65_536), b"")).startswith(b"HTTP/1.1 422 ")
