@@ -198,7 +198,8 @@ class ServedModel:
                 return None
             members = known.of_leaf[leaf] or self._learn_leaf(known, leaf, cells)
             if explain:
-                members = b'%b,"explanation":%b' % (members, self._reasons.get(leaf, cells, self._explained))
+                reason = self._reasons.get(leaf, cells, self._explained)
+                members = b"".join((members, b',"explanation":', reason))
             found.append(members)
         return found
 
