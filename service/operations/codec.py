@@ -123,7 +123,7 @@ class RowCodec:
         rows, explain, complete = read
         if not complete and not self._takes_missing:
             return None
-        values: list[Sequence[Any]] = list(map(_values_of, rows))
+        values: list[Sequence[Any]] = [_values_of(rows[0])] if len(rows) == 1 else list(map(_values_of, rows))
         cells = values if complete and not self._coded else self._cells(values, complete=complete)
         return None if cells is None else (cells, explain, complete)
 
