@@ -251,6 +251,20 @@ class Boxes:
         return members
 
 
+def check_leaves(learner: Learner) -> None:
+    """Refuse what is no fitted tree whose leaves have one answer each.
+
+    Raises:
+        NotFittedError: the learner has not been fitted.
+        LearnerError: it is no such tree.
+    """
+    learner.check_fitted()
+    if not isinstance(learner, FittedTree):
+        raise LearnerError(f"a {learner.name} is no tree")
+    if isinstance(learner, FittedModelTree):
+        raise LearnerError(f"a {learner.name} answers the rows of a leaf by a linear function, not all alike")
+
+
 def boxes_of(learner: Learner) -> Boxes:
     """The boxes of a fitted tree, made once for each.
 
@@ -258,11 +272,8 @@ def boxes_of(learner: Learner) -> Boxes:
         NotFittedError: the learner has not been fitted.
         LearnerError: it is no tree of tests on single columns whose leaves have one answer each.
     """
-    learner.check_fitted()
-    if not isinstance(learner, FittedTree):
-        raise LearnerError(f"a {learner.name} is no tree")
-    if isinstance(learner, FittedModelTree):
-        raise LearnerError(f"a {learner.name} answers the rows of a leaf by a linear function, not all alike")
+    check_leaves(learner)
+    assert isinstance(learner, FittedTree)  # noqa: S101 - it is checked
     known = _known.get(learner)
     if known is None or known.nodes is not learner.tree_:
         known = _known[learner] = Boxes(learner.tree_, learner.columns_)

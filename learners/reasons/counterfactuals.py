@@ -29,7 +29,8 @@ import numpy as np
 
 from learners.base import Learner
 from learners.errors import ParameterError, quoted
-from learners.reasons.boxes import Boxes, boxes_of
+from learners.reasons.boxes import Boxes, boxes_of, check_leaves
+from learners.reasons.combined_search import CombinedSeeker
 from learners.reasons.demands import Demands, demands_of, target_cell
 from learners.reasons.records import Asked, Change, Counterfactual, shown_cell
 from learners.reasons.rule_search import RuleSeeker
@@ -71,14 +72,16 @@ def counterfactuals(
     """For each row the nearest rows that have the wanted answer; none where it has it already, or none can be reached.
 
     Args:
-        learner: a fitted tree, or an ordered rule set (:mod:`learners.reasons.rule_search`).
+        learner: a fitted tree (with tests of several values by :mod:`learners.reasons.combined_search`), or an
+            ordered rule set (:mod:`learners.reasons.rule_search`).
         X: rows as for ``predict``.
         wanted: a class label; or of a regression (least, greatest), either of them None for no bound.
         search: see :class:`Search`.
         scales: of the model's columns; by default from the model's thresholds.
 
     Raises:
-        LearnerError: the learner is neither, or its rules overlap too much. ParameterError: it has no such class, the
+        LearnerError: the learner is neither, or its rules or tests of several values leave too much to be
+            looked at. ParameterError: it has no such class, the
             range is empty, ``count`` is less than 1.
     """
     search = search or Search()
@@ -94,7 +97,7 @@ def counterfactuals(
 
 def _seeker(
     learner: Learner, wanted: Any, search: Search, scales: Scales | None
-) -> tuple[_Seeker | RuleSeeker, Target]:
+) -> tuple[_Seeker | RuleSeeker | CombinedSeeker, Target]:
     if isinstance(learner, FittedRules):
         learner.check_fitted()
         target = target_of(learner, wanted)
@@ -107,10 +110,21 @@ def _seeker(
             diverse=search.diverse,
             by_distance=search.order == "distance",
         ), target
-    boxes = boxes_of(learner)
-    assert isinstance(learner, FittedTree)  # noqa: S101 - boxes_of took it
+    check_leaves(learner)
+    assert isinstance(learner, FittedTree)  # noqa: S101 - it is checked
     target = target_of(learner, wanted)
     wishes = search.wishes or Wishes.of(learner.columns_)
+    if len(learner.tree_.combined):
+        return CombinedSeeker(
+            learner,
+            target,
+            wishes,
+            scales or Scales.of_combined(learner.tree_, learner.columns_),
+            count=search.count,
+            diverse=search.diverse,
+            by_distance=search.order == "distance",
+        ), target
+    boxes = boxes_of(learner)
     return _Seeker(learner, boxes, target, search, wishes, scales or Scales.of_boxes(boxes)), target
 
 

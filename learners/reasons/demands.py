@@ -84,7 +84,7 @@ def nearest_numbers(
     """
     cells = row[feature]
     integral = scales.integral[feature]
-    lower = np.maximum(_above(low, integral), wishes.least[feature])
+    lower = np.maximum(least_above(low, integral), wishes.least[feature])
     upper = np.minimum(high, wishes.greatest[feature])
     lower[integral] = np.ceil(lower[integral])
     upper[integral] = np.floor(upper[integral])
@@ -94,11 +94,11 @@ def nearest_numbers(
     target = np.where(known, np.where(rises, lower, upper), np.clip(scales.centre[feature], lower, upper))
     may = np.where(rises, wishes.rising[feature], wishes.falling[feature]) | ~known
     blocked = (lower > upper) | ~may | (np.abs(target) > _LARGEST)
-    distance = np.where(known, _steps(target, cells, scales.width[feature]), _UNKNOWN_STEP)
+    distance = np.where(known, scaled_steps(target, cells, scales.width[feature]), _UNKNOWN_STEP)
     return blocked, target, distance
 
 
-def _steps(target: FloatArray, cells: FloatArray, width: FloatArray) -> FloatArray:
+def scaled_steps(target: FloatArray, cells: FloatArray, width: FloatArray) -> FloatArray:
     """The changes as shares of the widths; differences of doubles need not be doubles."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         whole = np.abs(target - cells)
@@ -106,7 +106,7 @@ def _steps(target: FloatArray, cells: FloatArray, width: FloatArray) -> FloatArr
         return np.fmin(np.where(np.isfinite(whole), whole / width, halves), _FARTHEST)
 
 
-def _above(low: FloatArray, integral: BoolArray) -> FloatArray:
+def least_above(low: FloatArray, integral: BoolArray) -> FloatArray:
     """The least value above each bound."""
     with np.errstate(over="ignore"):
         after = np.nextafter(low, np.inf)

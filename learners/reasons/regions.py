@@ -38,13 +38,13 @@ class Numbers:
         return Numbers(low, high, missing) if low < high or missing else None
 
     def without(self, test: Numbers) -> list[Numbers]:
-        """Those that do not satisfy a test, which no missing value does, in pieces."""
+        """Those that do not satisfy a test, in pieces."""
         below, above = (
             Numbers(self.low, min(self.high, test.low), False),
             Numbers(max(self.low, test.high), self.high, False),
         )
         pieces = [piece for piece in (below, above) if piece.low < piece.high]
-        return [*pieces, Numbers(math.inf, -math.inf)] if self.missing else pieces
+        return [*pieces, Numbers(math.inf, -math.inf)] if self.missing and not test.missing else pieces
 
 
 @dataclass(frozen=True, eq=False)

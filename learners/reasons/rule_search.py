@@ -11,38 +11,23 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from learners.errors import LearnerError
-from learners.reasons.demands import nearest_numbers, permitted_levels, steps_between
 from learners.reasons.records import Asked, Change, Counterfactual, shown_cell
-from learners.reasons.regions import Cells, Levels, Numbers, Region, RuleRegions
+from learners.reasons.region_steps import KnownSteps, RegionSteps, Way
+from learners.reasons.regions import Region, RuleRegions
 from learners.reasons.scales import Scales
 from learners.reasons.targets import Target
 from learners.reasons.wishes import Wishes
 from learners.rules.fitted import FittedRules
-from learners.table import Kind, Table
+from learners.table import Table
 from learners.types import FloatArray
 
 #: Most regions of one search over all of its rows: some seconds.
 MAX_REGIONS = 20_000
-#: Costs and distances are compared by so many digits, so that rounding parts no equal ones.
-_DIGITS = 10
-_UNKNOWN_STEP = 1.0
-
-
-@dataclass(frozen=True)
-class _Way:
-    """The nearest row of a region."""
-
-    cells: FloatArray
-    cost: float
-    distance: float
-    steps: dict[int, float]
 
 
 class RuleSeeker:
@@ -71,11 +56,9 @@ class RuleSeeker:
     ) -> None:
         self.learner = learner
         self.target = target
-        self.wishes = wishes
-        self.scales = scales
         self.count = count
         self.diverse = diverse
-        self.by_distance = by_distance
+        self.steps = RegionSteps(learner.columns_, wishes, scales, by_distance=by_distance)
         self.regions = RuleRegions(learner.ordered_rules_, learner.columns_)
         self.wanted = np.flatnonzero(target.holds(learner.ordered_rules_.share)).tolist()
         self.looked_at = 0
@@ -97,11 +80,11 @@ class RuleSeeker:
                 break
         return found
 
-    def _ways(self, row: FloatArray) -> Iterator[tuple[int, _Way]]:
+    def _ways(self, row: FloatArray) -> Iterator[tuple[int, Way]]:
         """The nearest row of each wanted rule, the nearest first."""
-        known: dict[tuple[int, Cells], tuple[float, float] | None] = {}
+        known: KnownSteps = {}
         numbers = itertools.count()
-        heap: list[tuple[tuple[float, float], int, int, Region, _Way]] = []
+        heap: list[tuple[tuple[float, float], int, int, Region, Way]] = []
 
         def push(rule: int, region: Region) -> None:
             self.looked_at += 1
@@ -110,9 +93,9 @@ class RuleSeeker:
                     f"the rules overlap so much that more than {MAX_REGIONS} regions between them would have to be "
                     "looked at; ask of fewer rows, fix more columns, or narrow what is allowed"
                 )
-            way = self._nearest(row, region, known)
+            way = self.steps.nearest(row, region, known)
             if way is not None:
-                heapq.heappush(heap, (self._key(way), rule, next(numbers), region, way))
+                heapq.heappush(heap, (self.steps.key(way.cost, way.distance), rule, next(numbers), region, way))
 
         for rule in self.wanted:
             region = self.regions.covered(rule)
@@ -131,61 +114,11 @@ class RuleSeeker:
             for piece in self.regions.outside(answering, region):
                 push(rule, piece)
 
-    def _key(self, way: _Way) -> tuple[float, float]:
-        cost, distance = (float(f"{number:.{_DIGITS - 1}e}") for number in (way.cost, way.distance))
-        return (distance, cost) if self.by_distance else (cost, distance)
-
     def _answering(self, cells: FloatArray) -> int:
         """The rule that answers a row: as the model says."""
         return int(self.learner.apply(Table(self.learner.columns_, np.asfortranarray(cells[None])))[0])
 
-    def _nearest(
-        self, row: FloatArray, region: Region, known: dict[tuple[int, Cells], tuple[float, float] | None]
-    ) -> _Way | None:
-        """The nearest row of a region; None where no allowed change leads there."""
-        cells = row.copy()
-        steps: dict[int, float] = {}
-        for feature, left in region.items():
-            if left.holds(float(row[feature])):
-                continue
-            if (feature, left) not in known:
-                known[feature, left] = self._step(row, feature, left)
-            step = known[feature, left]
-            if step is None:
-                return None
-            cells[feature], steps[feature] = step
-        weights = self.wishes.costs if self.by_distance else np.ones(len(row))
-        return _Way(
-            cells,
-            math.fsum(float(self.wishes.costs[feature]) for feature in steps),
-            math.fsum(step * float(weights[feature]) for feature, step in steps.items()),
-            steps,
-        )
-
-    def _step(self, row: FloatArray, feature: int, left: Cells) -> tuple[float, float] | None:
-        """The nearest allowed cell of a column and how far it is."""
-        if self.wishes.fixed[feature]:
-            return None
-        if isinstance(left, Numbers):
-            if not left.low < left.high:
-                return None
-            places, bounds = np.array([feature]), (np.array([left.low]), np.array([left.high]))
-            blocked, target, distance = nearest_numbers(row, places, *bounds, self.wishes, self.scales)
-            return None if blocked[0] else (float(target[0]), float(distance[0]))
-        return self._level_step(row, feature, left)
-
-    def _level_step(self, row: FloatArray, feature: int, left: Levels) -> tuple[float, float] | None:
-        column = self.learner.columns_[feature]
-        open_codes = np.flatnonzero(left.flags[:-2] & permitted_levels(column, row, self.wishes, feature))
-        if not len(open_codes):
-            return None
-        own = row[feature]
-        if column.kind is not Kind.ORDINAL or not own >= 0:
-            return float(open_codes[0]), _UNKNOWN_STEP
-        nearest = open_codes[np.argmin(np.abs(open_codes - own))]
-        return float(nearest), steps_between(own, float(nearest), len(column.levels))
-
-    def _described(self, row: FloatArray, rule: int, way: _Way) -> Counterfactual:
+    def _described(self, row: FloatArray, rule: int, way: Way) -> Counterfactual:
         columns = self.learner.columns_
         record = self.learner.rules_.rules[rule]
         tests = self.regions.tests(rule)

@@ -17,7 +17,9 @@ import numpy as np
 from learners.reasons.boxes import Boxes
 from learners.rules.ordered import OrderedRules
 from learners.table import Column, Table
-from learners.types import BoolArray, FloatArray
+from learners.trees.combined.tests import NUMBER
+from learners.trees.nodes import Nodes
+from learners.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -70,9 +72,21 @@ class Scales:
         return cls.of_records(boxes.columns, records)
 
     @classmethod
+    def of_combined(cls, nodes: Nodes, columns: Sequence[Column]) -> Scales:
+        """The same of a tree with tests of several values, from those of its thresholds that are of one column."""
+        simple, terms = nodes.feature < len(columns), nodes.combined.kind == NUMBER
+        bounds = np.concatenate((nodes.threshold[simple], nodes.combined.number[terms]))
+        features = np.concatenate((nodes.feature[simple], nodes.combined.feature[terms]))
+        return cls._of_bounds(bounds, features, columns)
+
+    @classmethod
     def of_rules(cls, rules: OrderedRules, columns: Sequence[Column]) -> Scales:
         """The same from the bounds of an ordered rule set."""
-        bounds, features = np.concatenate((rules.low, rules.high)), np.tile(rules.feature, 2)
+        return cls._of_bounds(np.concatenate((rules.low, rules.high)), np.tile(rules.feature, 2), columns)
+
+    @classmethod
+    def _of_bounds(cls, bounds: FloatArray, features: IntArray, columns: Sequence[Column]) -> Scales:
+        """From some bounds, finite or not, and the columns that they are of."""
         records: list[dict[str, Any]] = []
         for place, column in enumerate(columns):
             own = bounds[(features == place) & np.isfinite(bounds)]

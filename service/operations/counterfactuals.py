@@ -48,8 +48,8 @@ def find_counterfactuals(
     """For each row its nearest counterfactuals and why it is not answered as wanted.
 
     Raises:
-        Invalid: an option does not fit the model, or every row is bad. Conflict: the model is no tree of tests on
-            single columns. TooLarge: too many rows.
+        Invalid: an option does not fit the model, or every row is bad. Conflict: the model is neither a rule set nor a
+            tree whose leaves have one answer each, or too much would have to be looked at. TooLarge: too many rows.
     """
 
     _refuse_fixed(wanted)

@@ -109,10 +109,12 @@ def cancel(store: Store, workspace: str, job_id: str) -> JobDetail:
 def retry(store: Store, workspace: str, job_id: str) -> JobDetail:
     """Queue the request of a job that failed or was cancelled once more, as a new job.
 
-    A job that is being tried again already, or was with success, is not queued twice: that job is given.
+    A job that is being tried again already, or was with success, is not queued twice: that job is given. The request
+    is checked anew, since it may have been stored by an earlier version of the service.
 
     Raises:
-        NotFound: there is none. Conflict: it has not ended, or it succeeded. Invalid: its dataset is gone.
+        NotFound: there is none. Conflict: it has not ended, or it succeeded. Invalid: its dataset is gone, or what it
+            asks for is no longer allowed; every fault is named.
     """
     with store.begin() as session:
         job = queries.get(session, workspace, job_id, hold=True)
@@ -125,8 +127,8 @@ def retry(store: Store, workspace: str, job_id: str) -> JobDetail:
         before = queries.last_retry(session, job)
         if before is not None and before.state not in RETRIED:
             return _detail(session, before)
-        dataset_id = str(job.request["dataset"])
-        again, _ = queries.insert_or_get(session, workspace, job.kind, job.request, dataset_id, retry_of=job.id)
+        normal = check_submission(session, workspace, job.request)
+        again, _ = queries.insert_or_get(session, workspace, normal["kind"], normal, normal["dataset"], retry_of=job.id)
         return _detail(session, again)
 
 

@@ -25,6 +25,8 @@ from service.operations.served import ServedModel
 MAX_ROWS = 100
 #: Most rows times nodes of the tree: some seconds of work.
 MAX_WORK = 1_000_000
+#: The same of a tree with tests of several values, whose leaves are looked at one by one.
+MAX_COMBINED_WORK = 50_000
 #: Most labels that the conditions of one answer may name: some 20 MB.
 MAX_LABELS = 1_000_000
 
@@ -74,7 +76,10 @@ def reason_about(model: ServedModel, sent: Rows, describe: Describe, reason: Rea
     for row, faults in encoded.faults.items():
         error = {"title": Invalid.title, "errors": [describe(one) for one in faults[:20]], "errors_total": len(faults)}
         by_row[row] = {"row": row, "error": error}
-    answer = model.identity.to_json() | {"rows": [by_row[row] for row in range(encoded.n_rows)]}
+    answer = model.identity.to_json()
+    if model.decision is not None:
+        answer["decision"] = model.decision.told
+    answer |= {"rows": [by_row[row] for row in range(encoded.n_rows)]}
     for name, columns in (("ignored_columns", encoded.ignored), ("absent_columns", encoded.absent)):
         if columns:
             answer[name] = columns[:MAX_NAMES]
@@ -101,8 +106,10 @@ def tree_of(model: ServedModel, why: str) -> FittedTree:
 
 def _check_size(n_rows: int, learner: Learner, n_told: int) -> None:
     size, tested = _size_of(learner)
+    combined = isinstance(learner, FittedTree) and len(learner.tree_.combined) > 0
+    work = MAX_COMBINED_WORK if combined else MAX_WORK
     n_labels = n_told * sum(len(learner.columns_[feature].levels) for feature in tested)
-    most = max(1, min(MAX_ROWS, MAX_WORK // size, MAX_LABELS // max(n_labels, 1)))
+    most = max(1, min(MAX_ROWS, work // size, MAX_LABELS // max(n_labels, 1)))
     if n_rows > most:
         raise TooLarge(
             f"The request has {n_rows} rows; of this model, of {size} nodes or conditions, at most {most} are answered "
@@ -153,9 +160,8 @@ def _answers(model: ServedModel, table: Table) -> list[dict[str, Any]]:
     learner = model.learner
     if isinstance(learner, Classifier):
         shares = learner.predict_proba(table)
-        codes = learner.decide(shares).tolist()
-        pairs = zip(codes, shares.tolist(), strict=True)
-        return [{"label": model.identity.classes[code], "probabilities": row} for code, row in pairs]
+        pairs = zip(model.decided(shares), shares.tolist(), strict=True)
+        return [label | {"probabilities": row} for label, row in pairs]
     values: FloatArray = np.asarray(learner.predict(table), dtype=np.float64)
     return [{"value": value} for value in values.tolist()]
 

@@ -256,12 +256,19 @@ class ServedModel:
     def _members(self, numbers: list[float]) -> dict[str, Any]:
         self._check_finite(numbers)
         if isinstance(self.learner, Classifier):
-            shares = np.array([numbers])
-            decided = int(self.learner.decide(shares)[0])
-            own = decided if self._by_itself is None else int(self._by_itself.decide(shares)[0])
-            told = {} if own == decided else {"model_label": self.identity.classes[own]}
-            return {"label": self.identity.classes[decided], **told, "probabilities": numbers}
+            return self.decided(np.array([numbers]))[0] | {"probabilities": numbers}
         return {"value": numbers[0]}
+
+    def decided(self, shares: FloatArray) -> list[dict[str, Any]]:
+        """The label of each row of class probabilities, shape (n, K); where the model's own is another, that too."""
+        if not isinstance(self.learner, Classifier):
+            raise TypeError(f"a {self.learner.name} decides nothing")
+        classes, codes = self.identity.classes, self.learner.decide(shares).tolist()
+        own = codes if self._by_itself is None else self._by_itself.decide(shares).tolist()
+        return [
+            {"label": classes[code]} | ({} if code == its else {"model_label": classes[its]})
+            for code, its in zip(codes, own, strict=True)
+        ]
 
     def _check_finite(self, numbers: FloatArray | list[float]) -> None:
         if not np.isfinite(numbers).all():

@@ -11,8 +11,10 @@ from service.errors import Fault, Invalid
 from service.operations.counterfactuals import Wanted, find_counterfactuals, scales_of
 from service.operations.importances import Shuffled, importances, shuffled_importances
 from service.operations.json_text import encode_json
+from service.operations.policies import under_policies
 from service.operations.questions import ask_next
 from service.operations.reasoning import Rows
+from service.operations.rows import Options
 from service.operations.stored_rows import Shelf
 from service.problems import describer
 from service.routes.models import Reference
@@ -55,13 +57,15 @@ def find(
 ) -> Response:
     """Find, for each row, the nearest changes that lead to the wanted answer, and why the row does not have it.
 
-    Exact among all leaves of a tree, or all rules of an ordered rule set and what earlier ones leave them: fewest
-    (or cheapest) changed columns first, then least distance; `fixed`, `directions`, `costs` and `allowed` are kept.
+    Exact among all leaves of a tree, its tests of several values included, or all rules of an ordered rule set and
+    what earlier ones leave them: fewest (or cheapest) changed columns first, then least distance; `fixed`,
+    `directions`, `costs` and `allowed` are kept, and labels are decided by `decision`.
     New values are just beyond the thresholds that they pass, and every changed row was answered by the model itself.
     A missing value stays missing where the answer is the wanted one all the same; choosing one counts as a change.
-    At most 100 rows, fewer of very large models.
+    At most 100 rows, fewer of very large models; where weighted sums, counts of conditions or overlapping rules leave
+    too much to be looked at, that is said (409).
     """
-    model = services.serving.get(who.workspace, ref)
+    model = under_policies(services.serving.get(who.workspace, ref), Options(decision=body.decision))
     wanted = Wanted(
         body.wanted,
         body.fixed,

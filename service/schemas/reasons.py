@@ -8,7 +8,7 @@ from pydantic import Field, WithJsonSchema
 
 from service.schemas.base import Answer, RequestBody
 from service.schemas.jobs import ColumnName
-from service.schemas.predictions import Cell, Condition, Label, RowError, RowWarning, Summary
+from service.schemas.predictions import Cell, Condition, Decision, Label, RowError, RowWarning, Summary
 from service.schemas.rule_support import JudgedDataset
 
 _CELL = {"type": ["string", "number", "boolean", "null"]}
@@ -78,6 +78,11 @@ class CounterfactualRequest(_Rows):
         "changes",
         description="nearest by the changed columns' costs, then distance; or by distance times costs, then costs",
     )
+    decision: Decision = Field(
+        None,
+        description="of a classifier: a row is answered as wanted if this decides so, instead of what the model was "
+        "trained with; see the predictions",
+    )
 
 
 class QuestionRequest(_Rows):
@@ -141,6 +146,9 @@ class _Answered(Answer):
 
     row: int = Field(ge=0)
     label: Label | None = None
+    model_label: Label | None = Field(
+        None, description="what the model decides by itself, where the request's decision is another"
+    )
     probabilities: list[float] | None = None
     value: float | None = None
     warnings: list[RowWarning] | None = None
@@ -186,6 +194,7 @@ class _Of(Answer):
 
 
 class _OfRows(_Of):
+    decision: dict[str, Any] | None = Field(None, description="by what labels were decided, if the request said")
     ignored_columns: list[str] | None = Field(None, description="sent, but none of the model's; at most 100 are named")
     ignored_columns_total: int | None = None
     absent_columns: list[str] | None = Field(None, description="the model's, but not sent; they count as missing")

@@ -14,6 +14,10 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from learners.reasons.combined_search import MAX_CUTS, MAX_TRIALS
+from learners.reasons.programmes import MAX_PROGRAMMES, MAX_SETS
+from learners.reasons.rule_search import MAX_REGIONS
+from service.operations.reasoning import MAX_COMBINED_WORK, MAX_LABELS, MAX_ROWS, MAX_WORK
 from service.settings import Limits, Settings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
@@ -39,7 +43,26 @@ def _row(variable: str, field: FieldInfo) -> str:
 
 def page() -> str:
     head = "# Settings\n\nEvery setting is an environment variable. A value that is not allowed stops the start.\n\n"
-    return head + "\n".join(["| name | meaning | default |", "|---|---|---|", *rows()]) + "\n"
+    table = "\n".join(["| name | meaning | default |", "|---|---|---|", *rows()])
+    return head + table + "\n\n" + "\n".join(fixed()) + "\n"
+
+
+def fixed() -> Iterator[str]:
+    """The limits of counterfactuals and questions, which are no settings: they bound the time of one request."""
+    yield "## Limits that are no settings"
+    yield ""
+    yield "Past one comes a 413 or, where only the search shows it, a 409 that names it."
+    yield ""
+    yield "| of one request for counterfactuals or questions | at most |"
+    yield "|---|---|"
+    yield f"| rows | {MAX_ROWS:,} |"
+    yield f"| rows times nodes of the tree, or conditions of the rules | {MAX_WORK:,} (but always one row) |"
+    yield f"| the same of a tree with tests of several values | {MAX_COMBINED_WORK:,} (but always one row) |"
+    yield f"| levels that the answers may name | {MAX_LABELS:,} (but always one row) |"
+    yield f"| regions that overlapping rules leave to be looked at | {MAX_REGIONS:,} |"
+    yield f"| regions cut where at least so many of some conditions shall hold | {MAX_CUTS:,} |"
+    yield f"| sets of columns, and linear programmes, for weighted sums | {MAX_SETS:,} and {MAX_PROGRAMMES:,} |"
+    yield f"| rows with values left missing that are tried for one row | {MAX_TRIALS} |"
 
 
 def test_the_page_tells_every_setting() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 from learners.rules.classifier import RuleSetClassifier
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
+from learners.trees.combined.tests import NUMBER
 from tests.learners.trees.random_trees import COLUMNS, random_rows, random_tree
 
 CLASSES = Column("answer", Kind.NOMINAL, ("no", "yes", "maybe"))
@@ -43,7 +44,10 @@ def cuts_of(model, index):
         rules = model.ordered_rules_
         bounds = np.concatenate((rules.low, rules.high))[np.tile(rules.feature, 2) == index]
         return set(bounds[np.isfinite(bounds)].tolist())
-    return set(model.tree_.threshold[model.tree_.feature == index].tolist())
+    tests = model.tree_.combined
+    of_terms = tests.number[(tests.feature == index) & (tests.kind == NUMBER)]
+    cuts = np.concatenate((model.tree_.threshold[model.tree_.feature == index], of_terms))
+    return set(cuts[np.isfinite(cuts)].tolist())
 
 
 def grid(model, row, *, blanks=False):

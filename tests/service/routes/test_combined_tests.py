@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from service.schemas.predictions import Explanations, Predictions
+from service.schemas.reasons import Counterfactuals
 from service.schemas.rule_support import RulesOnDataset
 from service.schemas.rules import Rules
 from service.schemas.trees import Tree
@@ -127,10 +128,24 @@ def test_sql_gives_the_answers_of_the_service(api: Api, name: str) -> None:
     assert found == [answer["label"] for answer in answers]
 
 
-@pytest.mark.parametrize("what", ["counterfactuals", "question"])
-def test_what_needs_boxes_is_refused_by_name(api: Api, what: str) -> None:
-    body: dict[str, Any] = {"rows": [ASKED[0]]} | ({"wanted": "yes"} if what == "counterfactuals" else {})
-    answer = problem(api.post(f"/api/v1/models/sums/{what}", json=body), 409)
+@pytest.mark.parametrize("name", OPTIONS)
+def test_counterfactuals_are_answered_as_wanted(api: Api, name: str) -> None:
+    for wanted in ("yes", "no"):
+        body = {"rows": ASKED, "wanted": wanted, "count": 2}
+        answer = api.post(f"/api/v1/models/{name}/counterfactuals", json=body)
+        assert answer.status_code == 200, answer.text
+        Counterfactuals.model_validate(answer.json())
+        assert {one["status"] for one in answer.json()["rows"]} <= {"found", "already"}
+        for row, found in zip(ASKED, answer.json()["rows"], strict=True):
+            assert (found["label"] == wanted) == (found["status"] == "already")
+            for one in found["counterfactuals"]:
+                changed = row | {change["column"]: change["after"] for change in one["changes"]}
+                told = api.post(f"/api/v1/models/{name}/predictions", json={"rows": [changed]}).json()
+                assert told["predictions"][0]["label"] == wanted == one["label"]
+
+
+def test_the_next_question_needs_boxes_and_is_refused_by_name(api: Api) -> None:
+    answer = problem(api.post("/api/v1/models/sums/question", json={"rows": [ASKED[0]]}), 409)
     assert "tests of several values" in answer["detail"]
 
 

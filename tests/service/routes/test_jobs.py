@@ -12,6 +12,7 @@ import pytest
 from service.client import Rulewood
 from service.store import jobs, workers
 from service.store.session import Store
+from service.store.tables import Job
 from tests.service.running import Api, problem
 from tests.service.working import do_job
 from tests.shared import table_path
@@ -262,6 +263,51 @@ def test_a_job_that_failed_is_tried_again(api: Api, dataset: str) -> None:
         jobs.set_state(session, job, "failed", error={"type": "data", "detail": "the disk was full"})
     store.dispose()
     assert api.post(f"/api/v1/jobs/{job}/retry").json()["retry_of"] == job
+
+
+@pytest.mark.parametrize(
+    ("kind", "evaluation"),
+    [
+        ("train", {"method": "k-fold", "folds": 3, "repeats": 2}),
+        ("train", {"method": "hold-out", "fraction": 0.5, "stratified": False}),
+        ("cross-validate", {"method": "leave-one-out"}),
+        ("cross-validate", {"method": "k-fold", "groups": "petalwidth", "folds": 3}),
+        ("cross-validate", {"method": "hold-out", "time": "petalwidth"}),
+    ],
+)
+def test_a_request_tried_again_is_the_same(api: Api, dataset: str, kind: str, evaluation: dict[str, Any]) -> None:
+    model = {"name": "iris", "aliases": ["best"], "tags": ["a"]} if kind == "train" else None
+    sent = request(dataset, kind=kind, evaluation=evaluation, model=model, weights="petallength")
+    made = api.post("/api/v1/jobs", json=sent)
+    assert made.status_code == 202, made.text
+    api.post(f"/api/v1/jobs/{made.json()['id']}/cancel")
+    again = api.post(f"/api/v1/jobs/{made.json()['id']}/retry")
+    assert again.status_code == 202, again.text
+    assert again.json()["request"] == made.json()["request"]
+
+
+def test_a_stored_request_that_is_no_longer_allowed_is_refused_by_name(api: Api, dataset: str) -> None:
+    """As an earlier version may have stored it: a parameter that is gone, another that is too large now, no seed."""
+    job = api.post("/api/v1/jobs", json=request(dataset)).json()["id"]
+    api.post(f"/api/v1/jobs/{job}/cancel")
+    store = Store(api.settings.store_url)
+
+    def store_request(parameters: dict[str, Any]) -> None:
+        with store.begin() as session:
+            found = session.get_one(Job, job)
+            kept = {name: value for name, value in found.request.items() if name != "seed"}
+            found.request = kept | {"parameters": parameters}
+
+    store_request({"min_leaves": 3, "max_depth": 0.5})
+    refused = problem(api.post(f"/api/v1/jobs/{job}/retry"), 422)
+    assert [one["parameter"] for one in refused["errors"]] == ["parameters.min_leaves", "parameters.max_depth"]
+    assert len(api.get("/api/v1/jobs").json()["items"]) == 1
+    store_request({"max_depth": 2})
+    again = api.post(f"/api/v1/jobs/{job}/retry").json()
+    store.dispose()
+    assert (again["request"]["parameters"], again["request"]["seed"]) == ({"max_depth": 2}, 0)
+    do_job(api, again["id"])
+    assert api.get(f"/api/v1/jobs/{again['id']}").json()["state"] == "succeeded"
 
 
 def test_a_running_job_is_marked_for_its_worker(api: Api, dataset: str) -> None:

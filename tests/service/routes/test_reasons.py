@@ -329,3 +329,29 @@ def test_the_client_has_them_all(weather: Api) -> None:
         assert found["rows"][0]["counterfactuals"][0]["changes"][0]["after"] == "overcast"
         assert client.question("weather", [{}])["rows"][0]["ask"] == "outlook"
         assert client.importances("weather")["kind"] == "impurity"
+
+
+def test_a_counterfactual_is_towards_the_decision_of_the_request(weather: Api) -> None:
+    """One test on the outlook: 2 of 5 sunny, 4 of 4 overcast and 3 of 5 rainy days are played on."""
+    dataset = weather.get("/api/v1/models/weather:1").json()["lineage"]["dataset"]
+    parameters = {"nominal": "multiway", "criterion": "entropy", "max_depth": 1}
+    train(weather, dataset, target="play", name="outlook", parameters=parameters)
+    body: dict[str, Any] = {"rows": [RAINY, SUNNY], "wanted": "yes"}
+    assert [row["status"] for row in ask(weather, "counterfactuals", body, "outlook")["rows"]] == ["already", "found"]
+    decision = {"threshold": {"class": "yes", "at": 0.7}}
+    answer = ask(weather, "counterfactuals", body | {"decision": decision}, "outlook")
+    assert answer["decision"] == decision
+    rainy, sunny = answer["rows"]
+    assert (rainy["status"], rainy["label"], rainy["model_label"]) == ("found", "no", "yes")
+    assert (sunny["status"], sunny["label"], "model_label" in sunny) == ("found", "no", False)
+    for row in (rainy, sunny):
+        assert [change["after"] for change in row["counterfactuals"][0]["changes"]] == ["overcast"]
+        assert row["counterfactuals"][0]["label"] == "yes"
+    for bad in ({"threshold": {"class": "yes", "at": 2}}, {"costs": {"maybe": {"no": 1}}}, 7):
+        refused = weather.post("/api/v1/models/outlook/counterfactuals", json=body | {"decision": bad})
+        assert problem(refused, 422)["errors"][0]["parameter"].startswith("decision")
+    refused = weather.post(
+        "/api/v1/models/speed/counterfactuals",
+        json={"rows": [{"x": 1}], "wanted": {"minimum": 20}, "decision": decision},
+    )
+    assert problem(refused, 422)["errors"][0]["parameter"] == "decision"

@@ -1,0 +1,106 @@
+"""The nearest row of a region: of each column that lies outside, the nearest allowed cell."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from learners.reasons.demands import nearest_numbers, permitted_levels, scaled_steps, steps_between
+from learners.reasons.regions import Cells, Levels, Numbers, Region
+from learners.reasons.scales import Scales
+from learners.reasons.wishes import Wishes
+from learners.table import Column, Kind
+from learners.types import FloatArray
+
+#: Costs and distances are compared by so many digits, so that rounding parts no equal ones.
+_DIGITS = 10
+_UNKNOWN_STEP = 1.0
+#: By column and cells that are kept, the nearest cell and how far it is; None where no allowed one is.
+KnownSteps = dict[tuple[int, Cells], tuple[float, float] | None]
+
+
+@dataclass(frozen=True)
+class Way:
+    """A changed row, what the changes cost, how far they go, and how far each."""
+
+    cells: FloatArray
+    cost: float
+    distance: float
+    steps: dict[int, float]
+
+
+class RegionSteps:
+    """Steps into regions under a caller's wishes.
+
+    Args:
+        columns: the model's.
+        wishes: what may be changed and at what price.
+        scales: of the columns.
+        by_distance: whether distances, each times its column's cost, are compared before costs.
+    """
+
+    def __init__(self, columns: tuple[Column, ...], wishes: Wishes, scales: Scales, *, by_distance: bool) -> None:
+        self.columns = columns
+        self.wishes = wishes
+        self.scales = scales
+        self.by_distance = by_distance
+        #: What a scaled step of each column counts.
+        self.weights = wishes.costs if by_distance else np.ones(len(columns))
+
+    def key(self, cost: float, distance: float) -> tuple[float, float]:
+        """What ways are sorted by."""
+        least, far = (float(f"{number:.{_DIGITS - 1}e}") for number in (cost, distance))
+        return (far, least) if self.by_distance else (least, far)
+
+    def nearest(self, row: FloatArray, region: Region, known: KnownSteps) -> Way | None:
+        """The nearest row of a region; None where no allowed change leads there."""
+        cells = row.copy()
+        steps: dict[int, float] = {}
+        for feature, left in region.items():
+            if left.holds(float(row[feature])):
+                continue
+            if (feature, left) not in known:
+                known[feature, left] = self._step(row, feature, left)
+            step = known[feature, left]
+            if step is None:
+                return None
+            cells[feature], steps[feature] = step
+        return self.way(cells, steps)
+
+    def way(self, cells: FloatArray, steps: dict[int, float]) -> Way:
+        """The changed row with what its steps come to."""
+        cost = math.fsum(float(self.wishes.costs[feature]) for feature in steps)
+        distance = math.fsum(step * float(self.weights[feature]) for feature, step in steps.items())
+        return Way(cells, cost, distance, steps)
+
+    def number_step(self, row: FloatArray, feature: int, after: float) -> float:
+        """How far a new value of a numeric column is."""
+        before = row[feature]
+        if math.isnan(before):
+            return _UNKNOWN_STEP
+        return float(scaled_steps(np.array([after]), np.array([before]), self.scales.width[[feature]])[0])
+
+    def _step(self, row: FloatArray, feature: int, left: Cells) -> tuple[float, float] | None:
+        """The nearest allowed cell of a column and how far it is."""
+        if self.wishes.fixed[feature]:
+            return None
+        if isinstance(left, Numbers):
+            if not left.low < left.high:
+                return None
+            places, bounds = np.array([feature]), (np.array([left.low]), np.array([left.high]))
+            blocked, target, distance = nearest_numbers(row, places, *bounds, self.wishes, self.scales)
+            return None if blocked[0] else (float(target[0]), float(distance[0]))
+        return self._level_step(row, feature, left)
+
+    def _level_step(self, row: FloatArray, feature: int, left: Levels) -> tuple[float, float] | None:
+        column = self.columns[feature]
+        open_codes = np.flatnonzero(left.flags[:-2] & permitted_levels(column, row, self.wishes, feature))
+        if not len(open_codes):
+            return None
+        own = row[feature]
+        if column.kind is not Kind.ORDINAL or not own >= 0:
+            return float(open_codes[0]), _UNKNOWN_STEP
+        nearest = open_codes[np.argmin(np.abs(open_codes - own))]
+        return float(nearest), steps_between(own, float(nearest), len(column.levels))
