@@ -122,7 +122,8 @@ class BatchWalk:
         if len(self._combined):
             tests = self._test.take(before)
             places = np.flatnonzero(tests >= 0)
-            values[places] = self._combined.values(tests[places], cells, starts[places] // by_row)
+            rows = starts[places] // max(by_row, 1)  # of a single row the step may be 0
+            values[places] = self._combined.values(tests[places], cells, rows)
         nodes: IntArray = self._first.take(before) + (values > self._threshold.take(before))
         self._settle(before, values, nodes)
         return nodes

@@ -229,3 +229,13 @@ def test_growing_best_first_grows_the_same_tree(params, nominal):
         assert same_tree(whole, other, apart=("level_start", "level_codes", "level_branch"))
         bounded, _ = fitted(seed, {**params, "nominal": nominal, "max_leaves": 12})
         assert bounded.n_leaves_ <= 12
+
+
+@pytest.mark.parametrize("params", COMBINED)
+def test_one_row_is_answered_however_it_lies_in_memory(params):
+    """The step from row to row of an array of one row may be anything, 0 too."""
+    model, table = fitted(5, params)
+    answers = model.predict_proba(table)
+    for row, cells in enumerate(table.values):
+        for one in (np.asfortranarray(cells[None]), np.broadcast_to(cells, (1, len(cells))), cells.reshape(1, -1)):
+            np.testing.assert_array_equal(model.predict_proba(Table(COLUMNS, one))[0], answers[row])
