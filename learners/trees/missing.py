@@ -77,8 +77,8 @@ def known_stats_of_two(problem: Problem, rules: Rules, keys: IntArray, lo: int, 
     negatives = 0.0
     positives = 0.0
     mass = 0.0
-    for i in range(lo, hi):
-        one = (keys[i] >> layout.label_bits) & id_mask
+    for i in range(np.uint64(lo), np.uint64(hi)):
+        one = np.uint64((keys[i] >> layout.label_bits) & id_mask)
         is_positive = float(keys[i] & 1)
         weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
         negatives += weight * (1.0 - is_positive)

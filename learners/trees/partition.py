@@ -56,16 +56,16 @@ def halve_rows(problem: Problem, work: Work, start: int, end: int) -> None:
     middle = start + work.branches[0].count
     work.branches[0].first = start
     work.branches[1].first = middle
-    left = np.int64(start)
-    right = np.int64(0)
-    for one in range(start, end):
-        goes_right = np.int64(work.branch[one])
+    left = np.uint64(start)
+    right = np.uint64(0)
+    for one in range(np.uint64(start), np.uint64(end)):
+        goes_right = np.uint64(work.branch[one])
         own = row[one]
-        work.new_id[one] = left + goes_right * (middle + right - left)
+        work.new_id[one] = left + goes_right * (np.uint64(middle) + right - left)
         row[left] = own
         spare[right] = own
         right += goes_right
-        left += 1 - goes_right
+        left += np.uint64(1) - goes_right
     for i in range(right):
         row[left + i] = spare[i]
 
@@ -152,22 +152,23 @@ def halve_column(problem: Problem, work: Work, spare: IntArray, keys: IntArray, 
 
     Every key is written to both sides and only one side's cursor moves on. The left side is written
     in place: it never overtakes the reader. A side that is not split further is only stepped over.
+    Places are unsigned, for one that may be negative costs as much as the move itself.
     """
     shift = problem.layout.label_bits
     id_mask = (np.int64(1) << (problem.layout.rank_shift - shift)) - 1
     middle = work.branches[1].first
-    left = np.int64(start)
-    right = np.int64(0)
-    for i in range(start, end):
+    left = np.uint64(start)
+    right = np.uint64(0)
+    for i in range(np.uint64(start), np.uint64(end)):
         key = keys[i]
         old = (key >> shift) & id_mask
-        new = np.int64(work.new_id[old])
+        new = np.int64(work.new_id[np.uint64(old)])
         moved = key + ((new - old) << shift)
         keys[left] = moved
         spare[right] = moved
-        goes_right = np.int64(new >= middle)
+        goes_right = np.uint64(new >= middle)
         right += goes_right
-        left += 1 - goes_right
+        left += np.uint64(1) - goes_right
     if work.branches[1].alive:
         for i in range(right):
             keys[left + i] = spare[i]
@@ -180,17 +181,20 @@ def share_column(problem: Problem, work: Work, spare: IntArray, keys: IntArray, 
     id_mask = (np.int64(1) << (problem.layout.rank_shift - shift)) - 1
     first = work.branches[0].first
     middle = work.branches[1].first
-    left = np.int64(first)
-    right = np.int64(0)
-    for i in range(start, end):
+    apart = (middle - first) << shift
+    left = np.uint64(first)
+    right = np.uint64(0)
+    for i in range(np.uint64(start), np.uint64(end)):
         key = keys[i]
         old = (key >> shift) & id_mask
-        new = np.int64(work.new_id[old])
+        new = np.int64(work.new_id[np.uint64(old)])
         missing = new < 0
-        keys[left] = key + (((first - 1 - new if missing else new) - old) << shift)
-        spare[right] = key + (((middle - 1 - new if missing else new) - old) << shift)
-        left += np.int64(new < middle)
-        right += np.int64(missing or new >= middle)
+        own = first - 1 - new if missing else new
+        moved = key + ((own - old) << shift)
+        keys[left] = moved
+        spare[right] = moved + (apart if missing else 0)
+        left += np.uint64(new < middle)
+        right += np.uint64(missing or new >= middle)
     if work.branches[1].alive:
         for i in range(right):
-            keys[middle + i] = spare[i]
+            keys[np.uint64(middle) + i] = spare[i]

@@ -8,7 +8,8 @@ the squared error loses is (Pearson's between-group sum of squares)
 
 and with t = 1 for one of two classes twice that is the loss of the Gini sum. The product form is
 compared without dividing. Only when a position would be the new best is it asked whether its two
-neighbours differ in value at all: that is rare, and keeps the sweep free of branches.
+neighbours differ in value at all: that is rare, and keeps the sweep free of branches. Positions are
+unsigned: an index that might be negative costs as much as the rest of a step.
 
 A position counts as better only if it gains more by ``TIE`` of the impurity, so of equally good
 thresholds the lowest wins, whatever the rounding. All scans return (position, gain sum), position
@@ -37,8 +38,10 @@ def best_threshold(
     rows = math.ceil(least)
     if rules.unit and rules.binary:
         return scan_binary_counts(keys, lo, hi, problem.layout, np.int64(work.sums[KNOWN, 1]), rows)
-    if rules.binary or rules.criterion == VARIANCE:
-        return scan_moments(problem, rules, work, keys, lo, hi, mass, least)
+    if rules.binary:
+        return scan_binary_weights(problem, rules, work, keys, lo, hi, mass, least)
+    if rules.criterion == VARIANCE:
+        return scan_numbers(problem, rules, work, keys, lo, hi, mass, least)
     if rules.unit:
         return scan_class_counts(problem, rules, work, keys, lo, hi, rows)
     return scan_class_weights(problem, rules, work, keys, lo, hi, mass, least)
@@ -86,71 +89,98 @@ def scan_binary_counts(
 ) -> tuple[int, float]:
     """Gini of two classes, every weight 1: whole numbers throughout. ``positives`` rows have label 1."""
     rows = hi - lo
-    mask = np.int64(1)
     tie = TIE * 2.0 * positives * (rows - positives) / rows
     scale = rows / 2.0
     best = -1.0
     place = -1
     limit = -1.0
     moment = np.int64(0)
-    for i in range(lo, hi - max(least, 1)):
-        moment += (keys[i] & mask) * rows - positives
-        left = i - lo + 1
+    left = np.int64(0)
+    for i in range(np.uint64(lo), np.uint64(hi - max(least, 1))):
+        moment += (-(keys[i] & np.int64(1)) & rows) - positives
+        left += 1
         square = float(moment) * float(moment)
         product = float(left * (rows - left))
         if (
             square > limit * product
             and left >= least
-            and differ(keys, i, layout)
-            and (least > 1 or class_changes(keys, i, lo, hi, layout))
+            and differ(keys, np.int64(i), layout)
+            and (least > 1 or class_changes(keys, np.int64(i), lo, hi, layout))
         ):
-            place = i
+            place = np.int64(i)
             best, limit = between(square, product, scale, tie)
     return place, best
 
 
 @lean_inner_kernel
-def scan_moments(
+def scan_binary_weights(
     problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, mass: float, least: float
 ) -> tuple[int, float]:
-    """Variance, or Gini of two classes, with weights. The rows' sums are in ``work.sums[KNOWN]``."""
+    """Gini of two classes with weights. The rows' sums are in ``work.sums[KNOWN]``."""
+    layout = problem.layout
+    id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
+    by_mass = not rules.mass_is_weight
+    positives = work.sums[KNOWN, 1]
+    total = work.sums[KNOWN, 0] + positives
+    tie = TIE * 2.0 * max(positives - positives * positives / total, 0.0)
+    scale = total / 2.0
+    best = -1.0
+    place = -1
+    limit = -1.0
+    left = 0.0
+    left_positives = 0.0
+    left_mass = 0.0
+    for i in range(np.uint64(lo), np.uint64(hi - 1)):
+        one = np.uint64((keys[i] >> layout.label_bits) & id_mask)
+        weight = problem.numbers[WEIGHT, one]
+        left += weight
+        left_positives += weight * float(keys[i] & 1)
+        if by_mass:
+            left_mass += problem.numbers[MASS, one]
+        moment = left_positives * total - positives * left
+        square = moment * moment
+        product = left * (total - left)
+        if square > limit * product and differ(keys, np.int64(i), layout) and product > 0.0:
+            own_mass = left_mass if by_mass else left
+            if own_mass >= least and mass - own_mass >= least:
+                place = np.int64(i)
+                best, limit = between(square, product, scale, tie)
+    return place, best
+
+
+@lean_inner_kernel
+def scan_numbers(
+    problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, mass: float, least: float
+) -> tuple[int, float]:
+    """Variance. The rows' sums are in ``work.sums[KNOWN]``."""
     stats = work.sums[KNOWN]
     layout = problem.layout
-    mask = (np.int64(1) << layout.label_bits) - 1
     id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
-    regression = rules.criterion == VARIANCE
     by_mass = not (rules.unit or rules.mass_is_weight)
-    factor = 1.0 if regression else 2.0
-    total = stats[0] if regression else stats[0] + stats[1]
+    total = stats[0]
     total_sum = stats[1]
-    squares = stats[2] if regression else stats[1]
-    tie = TIE * factor * max(squares - total_sum * total_sum / total, 0.0)
-    scale = total / factor
+    tie = TIE * max(stats[2] - total_sum * total_sum / total, 0.0)
     best = -1.0
     place = -1
     limit = -1.0
     left = 0.0
     left_sum = 0.0
     left_mass = 0.0
-    for i in range(lo, hi - 1):
-        key = keys[i]
-        one = (key >> layout.label_bits) & id_mask
+    for i in range(np.uint64(lo), np.uint64(hi - 1)):
+        one = np.uint64((keys[i] >> layout.label_bits) & id_mask)
         weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
         left += weight
-        left_sum += weight * (problem.numbers[CENTRED, one] if regression else float(key & mask))
-        left_mass += problem.numbers[MASS, one] if by_mass else weight
+        left_sum += weight * problem.numbers[CENTRED, one]
+        if by_mass:
+            left_mass += problem.numbers[MASS, one]
         moment = left_sum * total - total_sum * left
         square = moment * moment
         product = left * (total - left)
-        if (
-            square > limit * product
-            and differ(keys, i, layout)
-            and product > 0.0
-            and left_mass >= least
-            and mass - left_mass >= least
-        ):
-            place = i
-            best, limit = between(square, product, scale, tie)
+        if square > limit * product and differ(keys, np.int64(i), layout) and product > 0.0:
+            own_mass = left_mass if by_mass else left
+            if own_mass >= least and mass - own_mass >= least:
+                place = np.int64(i)
+                best, limit = between(square, product, total, tie)
     return place, best
 
 
@@ -181,29 +211,30 @@ def scan_class_counts(
     best = -1.0
     place = -1
     limit = -math.inf
-    for i in range(lo, hi - max(least, 1)):
-        k = keys[i] & mask
+    w = np.int64(0)
+    for i in range(np.uint64(lo), np.uint64(hi - max(least, 1))):
+        k = np.uint64(keys[i] & mask)
         n_left = left[k]
         n_right = right[k]
         left[k] = n_left + 1.0
         right[k] = n_right - 1.0
-        w = i - lo + 1
+        w += 1
         if gini:
             left_inner += 2.0 * n_left + 1.0
             right_inner -= 2.0 * n_right - 1.0
             worth = left_inner / w + right_inner / (rows - w)
         else:
-            left_inner += logs[int(n_left) + 1] - logs[int(n_left)]
-            right_inner += logs[int(n_right) - 1] - logs[int(n_right)]
-            worth = left_inner + right_inner - logs[w] - logs[rows - w]
+            left_inner += logs[np.uint64(n_left) + np.uint64(1)] - logs[np.uint64(n_left)]
+            right_inner += logs[np.uint64(n_right) - np.uint64(1)] - logs[np.uint64(n_right)]
+            worth = left_inner + right_inner - logs[np.uint64(w)] - logs[np.uint64(rows - w)]
         if (
             worth > limit
             and w >= least
-            and differ(keys, i, layout)
-            and (least > 1 or class_changes(keys, i, lo, hi, layout))
+            and differ(keys, np.int64(i), layout)
+            and (least > 1 or class_changes(keys, np.int64(i), lo, hi, layout))
         ):
             after = impurity_sum(left, rules.criterion) + impurity_sum(right, rules.criterion)
-            place = i
+            place = np.int64(i)
             best = max(before - after, 0.0)
             limit = worth + tie
     return place, best
