@@ -7,15 +7,13 @@ import math
 import numpy as np
 
 from learners._accel import lean_inner_kernel, lean_kernel
-from learners.trees.coding import code_at
-from learners.trees.criteria import VARIANCE
 from learners.trees.describing import open_child
-from learners.trees.missing import branch_shares, known_end
+from learners.trees.marking import count_branches, mark_branches
+from learners.trees.missing import branch_shares
 from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD
 from learners.trees.partition import number_children
 from learners.trees.problem import (
     BINNED,
-    KNOWN,
     MULTIWAY,
     N_LEVELS,
     N_NODES,
@@ -33,13 +31,11 @@ from learners.trees.problem import (
     Rules,
     Work,
 )
-from learners.trees.searching import stats_of_groups, stats_of_node
-from learners.trees.splitters.counting import count_column
-from learners.trees.splitters.groups import fill_groups
 from learners.trees.splitters.intervals import end_intervals, has_missing_code
-from learners.trees.splitters.kinds import assign_groups, is_missing, is_ordered, kind_of, other_branch
+from learners.trees.splitters.kinds import is_missing, is_ordered, kind_of, other_branch
 from learners.trees.splitters.midpoint import midpoint
 from learners.trees.splitters.ordered import last_below
+from learners.trees.splitters.with_missing import branch_of_missing, last_known
 from learners.types import IntArray
 
 
@@ -116,104 +112,6 @@ def divide_in_two(problem: Problem, rules: Rules, work: Work, grown: Grown, coun
 
 
 @lean_inner_kernel
-def mark_branches(problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, column: int) -> tuple[int, int]:
-    """Fill ``branch`` for every id of the node (-1: missing) by the chosen test.
-
-    Returns the number of branches and of groups (0 for a column with keys).
-    """
-    start = grown.nodes[node].start
-    end = start + grown.nodes[node].count
-    place = work.columns[column].place
-    layout = problem.layout
-    if not problem.columns[column].is_coded:
-        keys = problem.keys[column]
-        id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
-        stop = known_end(keys, start, end, layout)
-        for i in range(stop, end):
-            work.branch[(keys[i] >> layout.label_bits) & id_mask] = -1
-        for i in range(start, stop):
-            work.branch[(keys[i] >> layout.label_bits) & id_mask] = 0 if i <= place else 1
-        if rules.unit:
-            halve_stats(problem, rules, work, grown, node, keys, place)
-        return 2, 0
-    if work.columns[column].counted < 0:
-        count_column(problem, rules, work, start, end, column)
-    groups, complete = fill_groups(problem, rules, work, start, end, column)
-    if complete:
-        stats_of_node(rules, work, grown, node)
-    else:
-        stats_of_groups(work, groups)
-    kind = kind_of(problem, work, column, groups)
-    branches = assign_groups(problem, rules, work, column, kind, groups, place, work.sums[KNOWN])
-    if rules.unit:
-        sum_branches(rules, work, groups, branches)
-    work.code_branch[problem.columns[column].n_codes] = -1
-    for g in range(groups):
-        work.code_branch[work.groups[g].code] = work.groups[g].branch
-    is_wide = problem.columns[column].is_wide
-    at = problem.columns[column].place
-    for one in range(start, end):
-        work.branch[one] = work.code_branch[code_at(problem.codes, problem.row[one], at, is_wide) >> layout.label_bits]
-    return branches, groups
-
-
-@lean_inner_kernel
-def halve_stats(
-    problem: Problem,
-    rules: Rules,
-    work: Work,
-    grown: Grown,
-    node: int,
-    keys: IntArray,
-    place: int | np.int64,
-) -> None:
-    """Count the rows of the two branches of a threshold on keys, where every weight is 1; of numbers how many."""
-    start = grown.nodes[node].start
-    work.branches[0].count = place - start + 1
-    work.branches[1].count = grown.nodes[node].count - work.branches[0].count
-    if rules.criterion == VARIANCE:
-        return
-    mask = (np.int64(1) << problem.layout.label_bits) - 1
-    for k in range(rules.n_stats):
-        work.branch_stats[0, k] = 0.0
-    if rules.n_stats == 2:
-        for i in range(start, place + 1):
-            work.branch_stats[0, 1] += float(keys[i] & 1)
-        work.branch_stats[0, 0] = work.branches[0].count - work.branch_stats[0, 1]
-    else:
-        for i in range(start, place + 1):
-            work.branch_stats[0, keys[i] & mask] += 1.0
-    for k in range(rules.n_stats):
-        work.branch_stats[1, k] = grown.value[node, k] - work.branch_stats[0, k]
-
-
-@lean_inner_kernel
-def count_branches(problem: Problem, rules: Rules, work: Work, start: int | np.int64, end: int | np.int64) -> None:
-    """The same of two branches by what ``branch`` says of each id."""
-    if rules.criterion == VARIANCE:
-        return
-    for b in range(2):
-        for k in range(rules.n_stats):
-            work.branch_stats[b, k] = 0.0
-    for one in range(start, end):
-        work.branch_stats[work.branch[one], int(problem.answer[problem.row[one]])] += 1.0
-
-
-@lean_inner_kernel
-def sum_branches(rules: Rules, work: Work, groups: int, branches: int) -> None:
-    """The same of the branches of groups."""
-    for b in range(branches):
-        work.branches[b].count = 0
-        for k in range(rules.n_stats):
-            work.branch_stats[b, k] = 0.0
-    for g in range(groups):
-        b = work.groups[g].branch
-        work.branches[b].count += np.int64(work.groups[g].mass)
-        for k in range(rules.n_stats):
-            work.branch_stats[b, k] += work.group_stats[g, k]
-
-
-@lean_inner_kernel
 def has_room(
     problem: Problem, grown: Grown, counters: IntArray, nodes: int, levels: int, place: int, total: int | np.int64
 ) -> bool:
@@ -243,9 +141,11 @@ def record_test(
         return
     position = counters[N_LEVELS]
     if is_ordered(kind):
-        threshold = threshold_at(problem, work, column, groups)
+        threshold = threshold_at(problem, work, grown, node, column, groups)
         if kind == ORDERED_WITH_MISSING:
             grown.nodes[node].missing_branch = work.groups[groups - 1].branch
+        elif not problem.columns[column].is_coded:
+            grown.nodes[node].missing_branch = missing_branch_at(problem, rules, work, grown, node, column)
         if not math.isnan(threshold):
             grown.nodes[node].test = THRESHOLD
             grown.nodes[node].threshold = threshold
@@ -268,7 +168,16 @@ def record_test(
 
 
 @lean_inner_kernel
-def threshold_at(problem: Problem, work: Work, column: int, groups: int) -> float:
+def missing_branch_at(problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, column: int) -> int:
+    """The branch of the rows that miss the value of a column with keys; -1 if there are none or missing is no value."""
+    end = grown.nodes[node].start + grown.nodes[node].count
+    if (problem.keys[column, end - 1] >> problem.layout.rank_shift) != problem.layout.missing_rank:
+        return -1
+    return branch_of_missing(rules, work.columns[column].place, end)
+
+
+@lean_inner_kernel
+def threshold_at(problem: Problem, work: Work, grown: Grown, node: int, column: int, groups: int) -> float:
     """The threshold between the two values at the column's place; NaN if the second one is missing."""
     place = work.columns[column].place
     if problem.columns[column].is_coded:
@@ -278,8 +187,12 @@ def threshold_at(problem: Problem, work: Work, column: int, groups: int) -> floa
         first = problem.columns[column].first_value
         lower = problem.values[first + work.groups[place].code]
         return midpoint(lower, problem.values[first + work.groups[place + 1].code])
+    start = grown.nodes[node].start
+    place = last_known(place, start, start + grown.nodes[node].count)
     keys = problem.keys[column]
     layout = problem.layout
+    if (keys[place + 1] >> layout.rank_shift) == layout.missing_rank:
+        return math.nan
     id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
     lower = problem.cells[column, problem.row[(keys[place] >> layout.label_bits) & id_mask]]
     upper = problem.cells[column, problem.row[(keys[place + 1] >> layout.label_bits) & id_mask]]

@@ -14,7 +14,7 @@ import numpy as np
 from learners._accel import lean_inner_kernel
 from learners.table import Column
 from learners.trees.chi_square import chi_square_of, critical_values
-from learners.trees.dividing import mark_branches
+from learners.trees.marking import mark_branches
 from learners.trees.pricing import COST_FORMS, EG2, column_costs
 from learners.trees.problem import LEFT, WEIGHT, Extras, Grown, Problem, Rules, Work
 

@@ -76,15 +76,14 @@ def lay_columns(
         for column in range(first, len(plans), threads):
             plan = plans[column]
             own = room.load(column)
-            with_missing = plan.with_missing and misses_some(own, plan.is_level)
-            most = len(rows) if with_missing else most_values(len(rows), plan.n_levels)
+            most = most_values(len(rows), plan.n_levels)
             found = code_column(own, most, plan.is_level, layout.label_bits, labels, room.codes)
             if found is None:
                 sort_column(own, room.sorting, labels, layout, keys[column], plan.is_level)
             else:
                 codes[column] = packed_codes(room.codes, (len(found) + 1) << layout.label_bits)
-            if found is not None and with_missing:  # the code after the last is that of missing cells
-                found = np.append(found, np.nan)
+            if found is not None and plan.with_missing and misses_some(own, plan.is_level):
+                found = np.append(found, np.nan)  # the code after the last is that of missing cells
                 n_levels[column] += plan.n_levels > 0
                 kinds[column] = ORDERED_WITH_MISSING if plan.kind == ORDERED else plan.kind
             values.append(found)

@@ -9,7 +9,6 @@
   most known weight, the first of equal ones.
 * ``AS_VALUE``: missing is one more value. It is a level of its own, the last bin, and of thresholds it
   is put on the side where it gains most or, where that gains more, against all known values.
-  A column that misses values has codes however many values it has.
 
 An unseen level (a code below 0) in training counts as missing.
 """

@@ -38,7 +38,7 @@ class Rules(NamedTuple):
     by_deviation: bool  # regression by the standard deviation in place of the variance
     nominal: int
     missing: int
-    unit: bool  # every weight is 1 and no value is missing, so counts are whole numbers
+    unit: bool  # every weight is 1 and no row is divided, so counts are whole numbers
     mass_is_weight: bool  # no weight is below 1, so what stop rules count is the weight
     binary: bool  # two classes under Gini: the sums of variance serve
     n_values: int  # K classes, or 2 (mean and variance)

@@ -12,11 +12,11 @@ from learners.trees.missing import known_end, known_stats
 from learners.trees.pricing import priced, prices_tests
 from learners.trees.problem import KNOWN, TIE, WEIGHT, Grown, Problem, Rules, Work
 from learners.trees.splitters.counting import count_columns, forget_counts
-from learners.trees.splitters.deviation import scan_deviations
 from learners.trees.splitters.groups import fill_groups
 from learners.trees.splitters.kinds import assign_groups, best_test, is_multiway, is_ordered, kind_of
 from learners.trees.splitters.ordered import count_cuts
-from learners.trees.splitters.threshold import best_threshold, count_thresholds
+from learners.trees.splitters.threshold import count_thresholds
+from learners.trees.splitters.with_missing import best_place, last_known, value_is_missing
 from learners.types import BoolArray
 
 _MOST_MINIMUM = 25.0
@@ -72,30 +72,35 @@ def evaluate_keys(
     keys = problem.keys[column]
     layout = problem.layout
     stop = known_end(keys, start, end, layout)
-    if stop - start < 2 or (keys[start] >> layout.rank_shift) == (keys[stop - 1] >> layout.rank_shift):
+    missing = value_is_missing(rules, stop, end)
+    last = stop + missing - 1
+    if last <= start or (keys[start] >> layout.rank_shift) == (keys[last] >> layout.rank_shift):
         return _CONSTANT, 0.0, 0.0
     stats = work.sums[KNOWN]
-    if stop == end:
+    if last + 1 == end:
         mass = stats_of_node(rules, work, grown, node)
     else:
         mass = known_stats(problem, rules, keys, start, stop, stats)
     least = threshold_least(rules, mass)
-    if rules.by_deviation:
-        place, gain_sum = scan_deviations(problem, rules, work, keys, start, stop, mass, least)
-    else:
-        place, gain_sum = best_threshold(problem, rules, work, keys, start, stop, mass, least)
+    place, gain_sum = best_place(problem, rules, work, keys, (start, stop, end), mass, least)
     if place < 0:
         return _NONE, 0.0, 0.0
     gain = gain_sum / weight
     if rules.penalty:
-        gain -= math.log2(count_thresholds(problem, rules, keys, start, stop, mass, least)) / weight
+        if place >= end:
+            count = count_thresholds(problem, rules, work.keys, 0, end - start, mass, least)
+        else:
+            count = count_thresholds(problem, rules, keys, start, last + 1, mass, least)
+        gain -= math.log2(count) / weight
         if gain <= 0.0:
             return _NONE, 0.0, 0.0
     if not rules.by_ratio:
         return place, gain, 0.0
     id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
     left = 0.0
-    for i in range(start, place + 1):
+    for i in range(start, last_known(place, start, end) + 1):
+        left += 1.0 if rules.unit else problem.numbers[WEIGHT, (keys[i] >> layout.label_bits) & id_mask]
+    for i in range(stop, end if place >= end else stop):
         left += 1.0 if rules.unit else problem.numbers[WEIGHT, (keys[i] >> layout.label_bits) & id_mask]
     known = total_weight(stats, rules.criterion)
     parts = weighted_log(left) + weighted_log(known - left) + weighted_log(weight - known)
@@ -121,7 +126,7 @@ def evaluate_codes(
         return _NONE, 0.0, 0.0
     gain = gain_sum / weight
     if rules.penalty and is_ordered(kind):
-        gain -= math.log2(count_cuts(work, groups, mass, least)) / weight
+        gain -= math.log2(count_cuts(work, groups, place, mass, least)) / weight
         if gain <= 0.0:
             return _NONE, 0.0, 0.0
     if not rules.by_ratio:

@@ -89,7 +89,9 @@ def prepare(table: Table, target: FloatArray, n_classes: int, weights: FloatArra
     rows = np.flatnonzero(weights > 0).astype(np.int32)
     layout = KeyLayout.of(len(rows), max(n_classes, 1))
     gaps = has_gaps(cells, [not column.is_numeric for column in table.columns])
-    capacity = len(rows) + (len(rows) // 4 + 64 if gaps else 0)
+    # Where missing is a value, rows are divided by tests of several values alone.
+    divides = gaps and (options.missing != "as-value" or options.combines)
+    capacity = len(rows) + (len(rows) // 4 + 64 if divides else 0)
     labels = target[rows].astype(np.int32) if n_classes else np.zeros(len(rows), np.int32)
     cuts: list[FloatArray | None] = [None] * len(table.columns)
     if options.discretise != "none":
@@ -98,7 +100,7 @@ def prepare(table: Table, target: FloatArray, n_classes: int, weights: FloatArra
     plans = [plan_of(column, own, options) for column, own in zip(table.columns, cuts, strict=True)]
     laid = lay_columns(cells, plans, rows, labels, layout, capacity, options.threads)
     own = weights[rows]
-    unit = not gaps and bool((own == 1.0).all())
+    unit = not divides and bool((own == 1.0).all())
     rules = _rules(options, n_classes, unit, bool((own >= 1.0).all()))
     row, numbers = _by_id(rows, own, unit, n_classes == 0, capacity)
     problem = Problem(

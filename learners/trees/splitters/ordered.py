@@ -134,12 +134,16 @@ def cut_by_classes(
 
 
 @lean_inner_kernel
-def count_cuts(work: Work, groups: int, mass: float, least: float) -> int:
-    """Number of places at which the groups may be cut; Release 8 of C4.5 charges for the choice."""
+def count_cuts(work: Work, groups: int, place: int | np.int64, mass: float, least: float) -> int:
+    """Number of places at which the groups may be cut; Release 8 of C4.5 charges for the choice.
+
+    Where missing values are put first for the cut at ``place``, they are so for the others.
+    """
+    missing_first = place >= groups
     count = 0
     left = 0.0
     for position in range(groups - 1):
-        g = work.groups[position].order
+        g = (position + groups - 1) % groups if missing_first else position
         left += work.groups[g].mass
         if left >= least and mass - left >= least:
             count += 1

@@ -55,13 +55,13 @@ def between(square: float, product: float, scale: float, tie: float) -> tuple[fl
 
 
 @lean_inner_kernel
-def differ(keys: IntArray, i: int, layout: KeyLayout) -> bool:
+def differ(keys: IntArray, i: int | np.int64, layout: KeyLayout) -> bool:
     """Whether entries i and i + 1 have different values."""
     return bool((keys[i] >> layout.rank_shift) != (keys[i + 1] >> layout.rank_shift))
 
 
 @lean_inner_kernel
-def class_changes(keys: IntArray, i: int, lo: int, hi: int, layout: KeyLayout) -> bool:
+def class_changes(keys: IntArray, i: int | np.int64, lo: int, hi: int, layout: KeyLayout) -> bool:
     """Whether the values at i and i + 1, all their rows considered, are not purely of one same class.
 
     The best threshold always lies at such a place (Fayyad and Irani, 1992).
@@ -70,12 +70,12 @@ def class_changes(keys: IntArray, i: int, lo: int, hi: int, layout: KeyLayout) -
     label = keys[i] & mask
     if (keys[i + 1] & mask) != label:
         return True
-    back = i - 1
+    back = np.int64(i - 1)
     while back >= lo and not differ(keys, back, layout):
         if (keys[back] & mask) != label:
             return True
         back -= 1
-    ahead = i + 1
+    ahead = np.int64(i + 1)
     while ahead + 1 < hi and not differ(keys, ahead, layout):
         ahead += 1
         if (keys[ahead] & mask) != label:
@@ -107,7 +107,7 @@ def scan_binary_counts(
             and differ(keys, np.int64(i), layout)
             and (least > 1 or class_changes(keys, np.int64(i), lo, hi, layout))
         ):
-            place = np.int64(i)
+            place = int(np.int64(i))
             best, limit = between(square, product, scale, tie)
     return place, best
 
@@ -143,7 +143,7 @@ def scan_binary_weights(
         if square > limit * product and differ(keys, np.int64(i), layout) and product > 0.0:
             own_mass = left_mass if by_mass else left
             if own_mass >= least and mass - own_mass >= least:
-                place = np.int64(i)
+                place = int(np.int64(i))
                 best, limit = between(square, product, scale, tie)
     return place, best
 
@@ -179,7 +179,7 @@ def scan_numbers(
         if square > limit * product and differ(keys, np.int64(i), layout) and product > 0.0:
             own_mass = left_mass if by_mass else left
             if own_mass >= least and mass - own_mass >= least:
-                place = np.int64(i)
+                place = int(np.int64(i))
                 best, limit = between(square, product, total, tie)
     return place, best
 
@@ -213,11 +213,11 @@ def scan_class_counts(
     limit = -math.inf
     w = np.int64(0)
     for i in range(np.uint64(lo), np.uint64(hi - max(least, 1))):
-        k = np.uint64(keys[i] & mask)
-        n_left = left[k]
-        n_right = right[k]
-        left[k] = n_left + 1.0
-        right[k] = n_right - 1.0
+        label = np.uint64(keys[i] & mask)
+        n_left = left[label]
+        n_right = right[label]
+        left[label] = n_left + 1.0
+        right[label] = n_right - 1.0
         w += 1
         if gini:
             left_inner += 2.0 * n_left + 1.0
@@ -234,7 +234,7 @@ def scan_class_counts(
             and (least > 1 or class_changes(keys, np.int64(i), lo, hi, layout))
         ):
             after = impurity_sum(left, rules.criterion) + impurity_sum(right, rules.criterion)
-            place = np.int64(i)
+            place = int(np.int64(i))
             best = max(before - after, 0.0)
             limit = worth + tie
     return place, best
