@@ -19,7 +19,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from learners._accel import lean_inner_kernel, lean_kernel
+from learners._accel import lean_inner_kernel
 from learners.errors import DataError
 from learners.types import FloatArray, Int32Array, IntArray
 
@@ -39,40 +39,42 @@ def most_values(n_rows: int, n_levels: int) -> int:
     return n_levels if n_levels else min(MOST_VALUES, n_rows // FEWEST_ROWS_A_VALUE)
 
 
-def code_column(
-    cells: FloatArray, most: int, is_level: bool, label_bits: int, labels: Int32Array, out: Int32Array
-) -> FloatArray | None:
-    """Fill ``out``, shape (n,), with the codes and labels of one column.
+@lean_inner_kernel
+def table_size(most: int) -> int:
+    """Places in the table by which so many distinct values are told apart: a power of two."""
+    size = np.int64(1)
+    while size <= _PLACES_A_VALUE * most:
+        size *= 2
+    return int(size)
+
+
+def rank_codes(values: FloatArray, count: int, label_bits: int, labels: Int32Array, out: Int32Array) -> FloatArray:
+    """Turn numbers by the order of their first rows, see :func:`first_seen`, into codes and labels, in place.
 
     Args:
-        cells: the column's values, shape (n,), -0.0 already made 0.0.
-        most: greatest number of distinct values.
-        is_level: whether a negative cell is the code of an unseen level, and counts as missing.
+        values: the distinct known values in that order, with room for as many as there may be.
+        count: how many there are.
         label_bits: how many bits the label takes.
         labels: shape (n,).
+        out: the numbers, shape (n,).
 
     Returns:
-        The distinct known values in ascending order; None if there are more than ``most``.
+        The distinct known values in ascending order.
 
     Raises:
         DataError: too many levels times classes.
     """
-    values = np.empty(most)
-    places = 1 << (_PLACES_A_VALUE * most).bit_length()
-    count = first_seen(cells, cells.view(np.uint64), np.zeros(places, np.int32), values, out, is_level)
-    if count < 0:
-        return None
     if (count + 1) << label_bits > np.iinfo(np.int32).max:
         raise DataError(f"{count} levels with {1 << label_bits} classes are more than one tree can count")
     order = np.argsort(values[:count])
-    code = np.full(most + 1, count, np.int32)
+    code = np.full(len(values) + 1, count, np.int32)
     code[order] = np.arange(count, dtype=np.int32)
     np.take(code << label_bits, out, out=out, mode="clip")
     out |= labels
     return values[order]
 
 
-@lean_kernel
+@lean_inner_kernel
 def first_seen(
     cells: FloatArray,
     bits: NDArray[np.uint64],
@@ -85,7 +87,7 @@ def first_seen(
 
     Args:
         cells, bits: the column's values and the same memory as integers, shape (n,).
-        table: zeros, a power of two of them, more than there are distinct values.
+        table: a power of two of places, more than there are distinct values; see :func:`table_size`.
         values: room for the distinct values.
         out: gets each row's number, shape (n,); of a missing cell the number of places in ``values``.
         is_level: whether a negative cell counts as missing.
@@ -94,6 +96,7 @@ def first_seen(
         The number of distinct values, or -1 if there is no room for all.
     """
     most = values.shape[0]
+    table[:] = 0
     mask = np.uint64(table.shape[0] - 1)
     count = 0
     for i in range(cells.shape[0]):

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from learners._accel import inner_kernel, kernel
+from learners._accel import inner_kernel
 from learners.errors import DataError
 from learners.types import FloatArray, Int32Array, IntArray
 
@@ -91,17 +91,18 @@ def radix_sort(room: SortRoom, count: int | np.int64) -> None:
 def insertion_sort(room: SortRoom, count: int | np.int64) -> bool:
     """Sort by insertion; gives up, and returns false, if more than 4 moves a row are needed."""
     bits, order = room.bits, room.order
+    one = np.uint64(1)
     moves = 0
-    for i in range(1, count):
+    for i in range(one, np.uint64(count)):
         word = bits[i]
-        if bits[i - 1] <= word:
+        if bits[i - one] <= word:
             continue
         row = order[i]
-        j = i
-        while j > 0 and bits[j - 1] > word and moves <= _MOST_MOVES * count:
-            bits[j] = bits[j - 1]
-            order[j] = order[j - 1]
-            j -= 1
+        j = np.uint64(i)
+        while j > 0 and bits[j - one] > word and moves <= _MOST_MOVES * count:
+            bits[j] = bits[j - one]
+            order[j] = order[j - one]
+            j -= one
             moves += 1
         bits[j] = word
         order[j] = row
@@ -117,25 +118,26 @@ def radix_passes(room: SortRoom, count: int | np.int64, digit_bits: int, first: 
     passes, buckets = histogram.shape
     mask = np.uint64(buckets - 1)
     histogram[first:, :] = 0
-    for i in range(count):
+    for i in range(np.uint64(count)):
         word = from_bits[i]
-        for p in range(first, passes):
-            histogram[p, (word >> np.uint64(p * digit_bits)) & mask] += 1
+        for p in range(np.uint64(first), np.uint64(passes)):
+            histogram[p, (word >> (p * np.uint64(digit_bits))) & mask] += 1
     swapped = False
     for p in range(first, passes):
         shift = np.uint64(p * digit_bits)
         if histogram[p, (from_bits[0] >> shift) & mask] == count:
             continue  # this digit is the same in all
         position = 0
-        for bucket in range(buckets):
-            size = histogram[p, bucket]
-            histogram[p, bucket] = position
+        places = histogram[p]
+        for bucket in range(np.uint64(buckets)):
+            size = places[bucket]
+            places[bucket] = position
             position += size
-        for i in range(count):
+        for i in range(np.uint64(count)):
             word = from_bits[i]
             digit = (word >> shift) & mask
-            target = histogram[p, digit]
-            histogram[p, digit] = target + 1
+            target = np.uint64(places[digit])
+            places[digit] += 1
             to_bits[target] = word
             to_order[target] = from_order[i]
         from_bits, from_order, to_bits, to_order = to_bits, to_order, from_bits, from_order
@@ -146,7 +148,7 @@ def radix_passes(room: SortRoom, count: int | np.int64, digit_bits: int, first: 
             to_order[i] = from_order[i]
 
 
-@kernel
+@inner_kernel
 def sort_column(
     cells: FloatArray,
     room: SortRoom,
@@ -175,7 +177,7 @@ def sort_column(
             spare_bits[known] = order_bits(bits[i])
             order[known] = i
             known += 1
-    for i in range(known):
+    for i in range(np.uint64(known)):
         bits[i] = spare_bits[i]
     if known > 0:
         radix_sort(room, known)

@@ -9,6 +9,7 @@ Columns with few distinct values have ``codes`` instead of keys; these are by ta
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -233,9 +234,16 @@ N_COUNTERS = 8
 DONE, PAUSED, NEEDS_SPACE = 0, 1, 2
 
 
+@cache
+def _record_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type of a record array's items, which numpy would make anew for each array."""
+    made: np.dtype[Any] = np.zeros(0, dtype).view(np.recarray).dtype
+    return made
+
+
 def records(count: int, dtype: np.dtype[Any]) -> Records:
     """A zeroed record array."""
-    return np.zeros(count, dtype).view(np.recarray)
+    return np.zeros(count, _record_type(dtype)).view(np.recarray)
 
 
 #: Codes are counted while there are at most so many combinations of code and class a row; else they are sorted.

@@ -138,7 +138,8 @@ def plan_of(column: Column, cuts: FloatArray | None, options: GrowthOptions) -> 
 
 def most_freedom(columns: Records, n_classes: int) -> int:
     """The most degrees of freedom that a test can have: branches less 1 times classes less 1."""
-    levels = columns.n_codes[(columns.kind == MULTIWAY) | (columns.kind == BINNED)]
+    plain = columns.view(np.ndarray)  # whose fields are read in a tenth of the time
+    levels = plain["n_codes"][(plain["kind"] == MULTIWAY) | (plain["kind"] == BINNED)]
     return (max(int(np.max(levels, initial=2)), 2) - 1) * max(n_classes - 1, 1)
 
 

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from learners._accel import interpreted
 from learners.table import MISSING, UNSEEN, Column, Kind, Table
 from learners.trees import coding
 from learners.trees.classifier import DecisionTreeClassifier
-from learners.trees.coding import code_column
+from learners.trees.coding import first_seen, rank_codes, table_size
 from learners.trees.regressor import DecisionTreeRegressor
 from tests.learners.trees.trees import same_tree
 
@@ -17,7 +18,9 @@ def coded(cells, most, is_level=False, label_bits=0, labels=None):
     cells = np.asarray(cells, dtype=float)
     out = np.zeros(len(cells), np.int32)
     labels = np.zeros(len(cells), np.int32) if labels is None else np.asarray(labels, np.int32)
-    return code_column(cells, most, is_level, label_bits, labels, out), out.tolist()
+    values, table = np.empty(most), np.empty(interpreted(table_size)(most), np.int32)
+    count = interpreted(first_seen)(cells, cells.view(np.uint64), table, values, out, is_level)
+    return None if count < 0 else rank_codes(values, count, label_bits, labels, out), out.tolist()
 
 
 def test_codes_are_ranks_beside_the_class():
