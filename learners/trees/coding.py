@@ -147,7 +147,8 @@ def codes_of(codes: NDArray[np.uint16], rows: Int32Array, place: int, is_wide: b
 @lean_inner_kernel
 def code_at(codes: NDArray[np.uint16], row: int | np.int32, place: int, is_wide: bool) -> int:
     """Code and label of a table's row in the column at a place."""
-    combined = np.int64(codes[row, place])
+    line, column = np.uint64(row), np.uint64(place)
+    combined = np.int64(codes[line, column])
     if is_wide:
-        combined |= np.int64(codes[row, place + 1]) << _PLACE_BITS
+        combined |= np.int64(codes[line, column + np.uint64(1)]) << _PLACE_BITS
     return int(combined)

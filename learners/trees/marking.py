@@ -46,8 +46,9 @@ def mark_branches(problem: Problem, rules: Rules, work: Work, grown: Grown, node
     is_wide = problem.columns[column].is_wide
     at = problem.columns[column].place
     label_bits = problem.layout.label_bits
-    for one in range(start, end):
-        work.branch[one] = work.code_branch[code_at(problem.codes, problem.row[one], at, is_wide) >> label_bits]
+    for one in range(np.uint64(start), np.uint64(end)):
+        code = code_at(problem.codes, problem.row[one], at, is_wide) >> label_bits
+        work.branch[one] = work.code_branch[np.uint64(code)]
     return branches, groups
 
 
@@ -65,8 +66,9 @@ def mark_halves(
     absent = branch_of_missing(rules, place, end)
     for i in range(stop, end):
         work.branch[(keys[i] >> layout.label_bits) & id_mask] = absent
-    for i in range(start, stop):
-        work.branch[(keys[i] >> layout.label_bits) & id_mask] = 0 if i <= last else 1
+    after = np.uint64(last + 1)
+    for i in range(np.uint64(start), np.uint64(stop)):
+        work.branch[np.uint64((keys[i] >> layout.label_bits) & id_mask)] = 0 if i < after else 1
     if rules.unit:
         open_left(rules, work)
         count_left(problem, rules, work, keys, start, last + 1)

@@ -121,9 +121,12 @@ def count_rows(
     codes = problem.codes
     for combined in range(combinations):
         counts[combined] = 0
-    for one in range(start, end - 1, 2):
+    one = np.uint64(start)
+    last = np.uint64(end - 1)
+    while one < last:
         row = np.uint64(problem.row[one])
-        other = np.uint64(problem.row[one + 1])
+        other = np.uint64(problem.row[one + np.uint64(1)])
+        one += np.uint64(2)
         for j in range(listed):
             place = work.listed[j].place
             base = work.listed[j].begin
@@ -178,9 +181,11 @@ def groups_of_counts(problem: Problem, rules: Rules, work: Work, column: int) ->
     label_bits = problem.layout.label_bits
     groups = 0
     if rules.unit and rules.n_stats == 2:
+        place = np.uint64(base)
         for code in range(n_codes):
-            negatives = np.int64(work.counts[base + 2 * code])
-            groups = put_two_classes(work, groups, code, negatives, np.int64(work.counts[base + 2 * code + 1]))
+            negatives = np.int64(work.counts[place])
+            groups = put_two_classes(work, groups, code, negatives, np.int64(work.counts[place + np.uint64(1)]))
+            place += np.uint64(2)
         return groups, True
     if rules.unit:
         for code in range(n_codes):
@@ -198,10 +203,11 @@ def put_two_classes(
     work: Work, groups: int, code: int | np.int64, negatives: int | np.int64, positives: int | np.int64
 ) -> int:
     """Write a group of two classes in the next place; returns the number of groups, an empty one not counted."""
-    work.group_stats[groups, 0] = float(negatives)
-    work.group_stats[groups, 1] = float(positives)
-    work.groups[groups].code = code
-    work.groups[groups].mass = float(negatives + positives)
+    place = np.uint64(groups)  # an index that may be negative would cost more
+    work.group_stats[place, 0] = float(negatives)
+    work.group_stats[place, 1] = float(positives)
+    work.groups[place].code = code
+    work.groups[place].mass = float(negatives + positives)
     return groups + (1 if negatives + positives > 0 else 0)
 
 

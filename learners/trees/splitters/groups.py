@@ -61,10 +61,10 @@ def sort_rows(problem: Problem, rules: Rules, work: Work, start: int, end: int, 
     is_wide = problem.columns[column].is_wide
     first = code_at(problem.codes, problem.row[start], place, is_wide) >> label_bits
     differ = False
-    for i in range(count):
-        combined = code_at(problem.codes, problem.row[start + i], place, is_wide)
+    for i in range(np.uint64(count)):
+        combined = code_at(problem.codes, problem.row[np.uint64(start) + i], place, is_wide)
         differ |= (combined >> label_bits) != first
-        work.packed[0, i] = (combined << _ID_BITS) | (start + i)
+        work.packed[0, i] = (combined << _ID_BITS) | (start + np.int64(i))
     if not differ:
         return 1, first < n_codes
     entries = work.packed[sort_integers(work.packed, count)]
@@ -92,15 +92,17 @@ def sort_rows(problem: Problem, rules: Rules, work: Work, start: int, end: int, 
 def runs_of_two_classes(work: Work, entries: IntArray, count: int) -> int:
     """Groups of sorted entries, for two classes and weights of 1."""
     groups = 0
-    i = 0
-    while i < count:
-        first = i
+    i = np.uint64(0)
+    end = np.uint64(count)
+    while i < end:
         code = entries[i] >> (_ID_BITS + 1)
+        rows = np.int64(0)
         positives = np.int64(0)
-        while i < count and (entries[i] >> (_ID_BITS + 1)) == code:
+        while i < end and (entries[i] >> (_ID_BITS + 1)) == code:
             positives += (entries[i] >> _ID_BITS) & 1
-            i += 1
-        groups = put_two_classes(work, groups, code, i - first - positives, positives)
+            rows += 1
+            i += np.uint64(1)
+        groups = put_two_classes(work, groups, code, rows - positives, positives)
     return groups
 
 
@@ -153,13 +155,14 @@ def sort_integers(packed: IntArray, count: int) -> int:
 
     Returns the row that holds the result.
     """
-    for first in range(0, count, _BLOCK):
-        for i in range(first + 1, min(first + _BLOCK, count)):
+    before = np.uint64(1)
+    for first in range(np.uint64(0), np.uint64(count), np.uint64(_BLOCK)):
+        for i in range(first + before, min(first + np.uint64(_BLOCK), np.uint64(count))):
             entry = packed[0, i]
-            j = i
-            while j > first and packed[0, j - 1] > entry:
-                packed[0, j] = packed[0, j - 1]
-                j -= 1
+            j = np.uint64(i)
+            while j > first and packed[0, j - before] > entry:
+                packed[0, j] = packed[0, j - before]
+                j -= before
             packed[0, j] = entry
     source = 0
     width = _BLOCK

@@ -115,14 +115,15 @@ def principal_direction(rules: Rules, work: Work, groups: int, stats: FloatArray
 @lean_inner_kernel
 def sort_groups(work: Work, groups: int) -> None:
     """Bring ``order`` into ascending order of ``value``: a stable sort, insertion in blocks and then merging."""
-    for first in range(0, groups, _BLOCK):
-        for i in range(first + 1, min(first + _BLOCK, groups)):
+    before = np.uint64(1)
+    for first in range(np.uint64(0), np.uint64(groups), np.uint64(_BLOCK)):
+        for i in range(first + before, min(first + np.uint64(_BLOCK), np.uint64(groups))):
             own = work.groups[i].order
-            value = work.groups[own].value
-            j = i
-            while j > first and work.groups[work.groups[j - 1].order].value > value:
-                work.groups[j].order = work.groups[j - 1].order
-                j -= 1
+            value = work.groups[np.uint64(own)].value
+            j = np.uint64(i)
+            while j > first and work.groups[np.uint64(work.groups[j - before].order)].value > value:
+                work.groups[j].order = work.groups[j - before].order
+                j -= before
             work.groups[j].order = own
     width = _BLOCK
     while width < groups:
@@ -177,7 +178,7 @@ def best_subset(
         for k in range(stats.shape[0]):
             left[k] = 0.0
             for position in range(place + 1):
-                left[k] += work.group_stats[work.groups[position].order, k]
+                left[k] += work.group_stats[np.uint64(work.groups[position].order), k]
             right[k] = max(stats[k] - left[k], 0.0)
         after = impurity_sum(left, rules.criterion) + impurity_sum(right, rules.criterion)
         gain = max(impurity_sum(stats, rules.criterion) - after, 0.0)

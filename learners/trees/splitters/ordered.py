@@ -40,8 +40,8 @@ def best_cut(
 @lean_inner_kernel
 def is_boundary(rules: Rules, work: Work, position: int) -> bool:
     """Whether the groups here and next are not purely of one same class; only there can the best cut lie."""
-    one = work.groups[position].order
-    other = work.groups[position + 1].order
+    one = np.uint64(work.groups[position].order)
+    other = np.uint64(work.groups[position + 1].order)
     for k in range(rules.n_stats):
         if work.group_stats[one, k] == work.groups[one].mass:
             return bool(work.group_stats[other, k] != work.groups[other].mass)
@@ -68,7 +68,7 @@ def cut_by_moments(
     left_sum = 0.0
     left_mass = 0.0
     for position in range(groups - 1):
-        g = work.groups[position].order
+        g = np.uint64(work.groups[position].order)
         left += work.group_stats[g, 0] if regression else work.group_stats[g, 0] + work.group_stats[g, 1]
         left_sum += work.group_stats[g, 1]
         left_mass += work.groups[g].mass
@@ -108,18 +108,18 @@ def cut_by_classes(
     limit = -math.inf
     left_mass = 0.0
     for position in range(groups - 1):
-        g = work.groups[position].order
+        g = np.uint64(work.groups[position].order)
         left_mass += work.groups[g].mass
         worth = 0.0
         for k in range(stats.shape[0]):
             left[k] += work.group_stats[g, k]
             right[k] = max(right[k] - work.group_stats[g, k], 0.0)
             if by_table:
-                worth += problem.logs[int(left[k])] + problem.logs[int(right[k])]
+                worth += problem.logs[np.uint64(left[k])] + problem.logs[np.uint64(right[k])]
         if left_mass < least or mass - left_mass < least or (by_boundary and not is_boundary(rules, work, position)):
             continue
         if by_table:
-            worth -= problem.logs[int(left_mass)] + problem.logs[int(mass - left_mass)]
+            worth -= problem.logs[np.uint64(left_mass)] + problem.logs[np.uint64(mass - left_mass)]
             if not worth > limit:
                 continue
         if by_entropy and before - rough_entropy_sum(left) - rough_entropy_sum(right) < best - slack:
