@@ -8,6 +8,7 @@ from typing import Any
 from learners.base import Learner, ModelState
 from learners.errors import ModelFormatError, ParameterError, quoted
 from learners.neighbors.classifier import NearestNeighborsClassifier
+from learners.neighbors.local_linear import LocalLinearRegressor
 from learners.neighbors.regressor import NearestNeighborsRegressor
 from learners.persist import dump
 from learners.rules.classifier import RuleSetClassifier
@@ -22,6 +23,7 @@ LEARNERS: tuple[type[Learner], ...] = (
     RuleSetClassifier,
     NearestNeighborsClassifier,
     NearestNeighborsRegressor,
+    LocalLinearRegressor,
 )
 
 _BY_NAME = {learner.name: learner for learner in LEARNERS}

@@ -9,12 +9,14 @@ import numpy as np
 from learners.base import Capabilities, Classifier, ModelState, Progress, check_training, check_weights, no_progress
 from learners.explanation import labelled
 from learners.neighbors.condensing import reduced
-from learners.neighbors.estimator import MAX_TOLD, Electorate, NeighborsEstimator
+from learners.neighbors.electorate import Electorate
+from learners.neighbors.estimator import MAX_TOLD, NeighborsEstimator
 from learners.neighbors.explanation import NeighbourExplanation, Omitted
 from learners.neighbors.fitting import Rows, fit_rows
 from learners.neighbors.intervals import share_interval
 from learners.neighbors.voting import class_shares
 from learners.params import choice, learner
+from learners.table import OPEN_KINDS
 from learners.types import FloatArray
 
 
@@ -33,6 +35,8 @@ class NearestNeighborsClassifier(NeighborsEstimator, Classifier):
         explanations=("neighbours",),
         missing=True,
         categories=True,
+        texts=True,
+        sequences=True,
         row_order_matters=True,  # of equally distant rows the first counts first
     )
 
@@ -47,7 +51,7 @@ class NearestNeighborsClassifier(NeighborsEstimator, Classifier):
         """Keep the training rows; see :meth:`learners.base.Learner.fit`."""
         self.check_params()
         self.check_together()
-        table, target = check_training(X, y, classification=True)
+        table, target = check_training(X, y, classification=True, opened=OPEN_KINDS)
         weights = check_weights(sample_weight, table.n_rows)
         rows = Rows.of(table, target, weights)
         fitted = fit_rows(self, rows, progress, reduced)
@@ -66,8 +70,7 @@ class NearestNeighborsClassifier(NeighborsEstimator, Classifier):
         return len(self.target_.levels)
 
     def _answer(self, points: FloatArray, electorate: Electorate) -> FloatArray:
-        codes = self.numbers_[electorate.rows].astype(np.int64)
-        return class_shares(electorate.votes, codes, self._n_answers)
+        return class_shares(electorate.votes, electorate.numbers.astype(np.int64), electorate.n_classes)
 
     def _label(self, number: float) -> Any:
         return self.target_.labels[int(number)]
@@ -79,7 +82,7 @@ class NearestNeighborsClassifier(NeighborsEstimator, Classifier):
         told, voting = self._told(point, electorate, row, votes, MAX_TOLD)
         rest, omitted = voting[len(told) :], None
         if len(rest):
-            codes = self.numbers_[electorate.rows[row, rest]].astype(np.int64)
+            codes = electorate.numbers[row, rest].astype(np.int64)
             sums = np.bincount(codes, weights=votes[rest], minlength=self._n_answers)
             shares = labelled(self.target_.labels, sums.tolist())
             omitted = Omitted(len(rest), float(votes[rest].sum()), distribution=shares)

@@ -11,7 +11,7 @@ from learners.base import Progress
 from learners.columns import Column
 from learners.neighbors.coordinates import Coordinates, numbers_of
 from learners.neighbors.index import make_index
-from learners.neighbors.leave_one_out import errors_of
+from learners.neighbors.leave_one_out import Judged, errors_of
 from learners.preprocessing.discretise import equal_frequency, minimum_length
 from learners.table import Table
 from learners.types import FloatArray, IntArray
@@ -123,8 +123,9 @@ def by_error(estimator: NeighborsEstimator, coordinates: Coordinates, rows: Rows
 
     def error_with(tried: FloatArray) -> float:
         made = coordinates.weighted(tried)
-        index = make_index(made.metric, made.of(table), weights, "brute")
-        return float(errors_of(index, numbers, rows.target, k, estimator._kernel)[k - 1])
+        index = make_index(made.metric_for(table), made.of(table), weights, "brute")
+        judged = Judged(index, numbers, len(rows.target.levels), estimator._kernel, estimator._answer)
+        return float(errors_of(judged, [k])[0])
 
     weight = np.ones(len(coordinates.factor))
     order = np.argsort(by_information(table, numbers, weights, rows.target), kind="stable")

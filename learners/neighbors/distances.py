@@ -5,7 +5,8 @@ columns, and the p-th root is taken; for Chebyshev's distance (p infinite) the l
 rows are only ordered the root is left out: that is called a power here. p < 1 is refused, as the triangle
 inequality fails there.
 
-A difference of two known numbers is that of their coordinates; of two levels it is 0 or 1; where either cell is
+A difference of two known numbers is that of their coordinates; of two levels it is 0 or 1; of texts and sequences
+their elastic distance (see :mod:`learners.neighbors.elastic`); where either cell is
 missing it is the column's span, the most that training rows differ (Wilson and Martinez 1997, HEOM), or the
 column is left out and the others are weighed up for it (Gower 1971). An unseen level differs from every level.
 The weight of a column multiplies its difference raised to p.
@@ -17,13 +18,17 @@ with the smaller index comes first.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from learners.errors import ParameterError, quoted
+from learners.errors import DataError, ParameterError, quoted
 from learners.types import BoolArray, FloatArray
 
+#: A caller's own distance of two rows of cells.
+Distance = Callable[[FloatArray, FloatArray], float]
 #: p by the name of a metric.
 METRICS = {"manhattan": 1.0, "euclidean": 2.0, "chebyshev": math.inf}
 #: The largest finite p: powers of coordinates stay finite, see :func:`largest_coordinate`.
@@ -60,6 +65,9 @@ class Metric:
         step: float64 (d,), the difference of two different levels.
         span: float64 (d,), the difference where a cell is missing.
         leaves_out: whether missing cells are left out instead.
+        is_simple: whether columns are compared by their coordinates alone, without texts and sequences.
+        lookups: of a column of texts or sequences the differences of each of a question's levels (rows) and each
+            training level, both by code; ``None`` of others; empty if there is no such column.
     """
 
     p: float
@@ -67,6 +75,8 @@ class Metric:
     step: FloatArray
     span: FloatArray
     leaves_out: bool = False
+    is_simple: bool = True
+    lookups: tuple[FloatArray | None, ...] = ()
 
     @property
     def n_columns(self) -> int:
@@ -82,7 +92,8 @@ class Metric:
         """Powers of the distances of pairs of rows.
 
         Args:
-            first, second: coordinates, shapes (..., d) that broadcast against each other.
+            first, second: coordinates of questions and of training rows, shapes (..., d) that broadcast against
+                each other.
         """
         shape = np.broadcast_shapes(first.shape[:-1], second.shape[:-1])
         total, known = np.zeros(shape), np.zeros(shape)
@@ -116,12 +127,18 @@ class Metric:
     def _term(self, column: int, first: FloatArray, second: FloatArray) -> tuple[FloatArray, BoolArray]:
         """The difference in one column raised to p, and where both cells are known."""
         is_known = ~(np.isnan(first) | np.isnan(second))
-        if self.is_level[column]:
-            difference = np.where(first == second, 0.0, self.step[column])
-        else:
-            difference = np.abs(first - second)
         unknown = 0.0 if self.leaves_out else self.span[column]
-        return self._raised(np.where(is_known, difference, unknown)), is_known
+        return self._raised(np.where(is_known, self.difference(column, first, second), unknown)), is_known
+
+    def difference(self, column: int, first: Any, second: Any) -> FloatArray:
+        """The difference of cells in one column; something or other where either is missing."""
+        lookup = self.lookups[column] if self.lookups else None
+        if lookup is not None:
+            codes = (np.where(np.isnan(cells), 0.0, cells).astype(np.int64) for cells in (first, second))
+            return np.asarray(lookup[tuple(codes)])
+        if self.is_level[column]:
+            return np.where(first == second, 0.0, self.step[column])
+        return np.asarray(np.abs(first - second))
 
     def _raised(self, difference: FloatArray) -> FloatArray:
         if self.p == 2:
@@ -142,6 +159,43 @@ class Metric:
             return np.where(known > 0, total, max(spans, default=0.0))
         most = math.fsum(spans)
         return np.where(known > 0, total * (most / np.where(known > 0, known, 1.0)), most)
+
+
+@dataclass(frozen=True)
+class OwnMetric(Metric):
+    """Distances by a caller's own function of two rows of cells; what columns have in them is not told.
+
+    Attributes:
+        function: two rows of cells, shape (d,), coded as in :mod:`learners.table`, to a finite number >= 0.
+    """
+
+    function: Distance | None = None
+
+    def powers(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """The function's numbers; see :meth:`Metric.powers`.
+
+        Raises:
+            DataError: one is negative, infinite or NaN.
+        """
+        if self.function is None:
+            raise TypeError("there is no function to measure by")
+        pairs = np.broadcast_arrays(first, second)
+        shape, n_columns = pairs[0].shape[:-1], pairs[0].shape[-1]
+        rows = zip(*(array.reshape(-1, n_columns) for array in pairs), strict=True)
+        found = np.array([float(self.function(one, other)) for one, other in rows])
+        bad = ~(np.isfinite(found) & (found >= 0))
+        if bad.any():
+            raise DataError(f"the distance function gave {found[np.argmax(bad)]}; distances are finite and >= 0")
+        return found.reshape(shape)
+
+    def shares(self, query: FloatArray, rows: FloatArray) -> FloatArray:
+        return np.zeros(rows.shape)
+
+
+def own_metric(n_columns: int, function: Distance) -> OwnMetric:
+    """Distances by a caller's own function over rows of so many cells."""
+    ones = np.ones(n_columns)
+    return OwnMetric(1.0, np.zeros(n_columns, np.bool_), ones, ones, is_simple=False, function=function)
 
 
 def minkowski(first: FloatArray, second: FloatArray, p: float) -> FloatArray:

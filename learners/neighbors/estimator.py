@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from learners.base import Learner, ModelState
-from learners.errors import DataError, ParameterError, quoted
-from learners.neighbors.coordinates import Coordinates, fit_coordinates
-from learners.neighbors.distances import LARGEST_P, METRICS, largest_coordinate
+from learners.errors import DataError, ModelFormatError, ParameterError, quoted
+from learners.neighbors.coordinates import Coordinates, fit_coordinates, own_coordinates
+from learners.neighbors.distances import LARGEST_P, METRICS, Distance, Metric, largest_coordinate
+from learners.neighbors.electorate import Electorate
 from learners.neighbors.explanation import Neighbour, NeighbourExplanation
 from learners.neighbors.index import RowIndex, make_index
 from learners.neighbors.search.found import Found
@@ -45,23 +46,6 @@ class FittedRows:
     k: float
 
 
-@dataclass(frozen=True)
-class Electorate:
-    """Who votes on each of m rows: the nearest first.
-
-    Attributes:
-        rows: int64 (m, k), places among the fitted rows.
-        distances: float64 (m, k), ascending.
-        counts: float64 (m, k), what counts of the rows' weights; 0 does not vote.
-        votes: float64 (m, k), shares in the answer.
-    """
-
-    rows: IntArray
-    distances: FloatArray
-    counts: FloatArray
-    votes: FloatArray
-
-
 class FittedNeighbors(Learner):
     """What a fitted learner by neighbours holds beside what every learner does.
 
@@ -71,7 +55,10 @@ class FittedNeighbors(Learner):
         origin_: int64 (n,), the fitted rows' places among the training rows.
         numbers_: float64 (n,), their classes' codes, or their numbers.
         k_: how many neighbours vote, by weight.
+        distance_function_: a caller's own distance, or ``None``; see :meth:`measuring_by`.
     """
+
+    distance_function_: Distance | None = None
 
     coordinates_: Coordinates
     index_: RowIndex
@@ -204,16 +191,16 @@ class NeighborsEstimator(FittedNeighbors):
 
     def _points(self, table: Table, weights: FloatArray) -> Coordinates:
         """Coordinates fitted to training rows, columns weighted by what the caller gave."""
+        if self.distance_function_ is not None:
+            return own_coordinates(table, self.distance_function_)
         refuse_huge(table, self.scaling, self._power)
         fitted = fit_coordinates(table, weights, self._power, self.scaling, leaves_out=self._leaves_out)
         if self.weighting != "given":
             return fitted
         return fitted.weighted(column_factors(self.column_weights, table.names))
 
-    def _index(self, coordinates: Coordinates, points: FloatArray, weights: FloatArray) -> RowIndex:
-        return make_index(
-            coordinates.metric, points, weights, self.search, recall=float(self.recall), seed=int(self.seed)
-        )
+    def _index(self, metric: Metric, points: FloatArray, weights: FloatArray) -> RowIndex:
+        return make_index(metric, points, weights, self.search, recall=float(self.recall), seed=int(self.seed))
 
     def _voters(self, index: RowIndex, queries: FloatArray) -> Iterator[tuple[slice, Electorate]]:
         """Who votes on each of some points at a time."""
@@ -228,13 +215,21 @@ class NeighborsEstimator(FittedNeighbors):
     def _elected(self, index: RowIndex, found: Found) -> Electorate:
         distances = index.metric.root(found.powers)
         counts = counted(index.weights[found.rows], None if self.voters == "all" else float(self.k_))
-        return Electorate(found.rows, distances, counts, votes_of(counts, distances, self._kernel))
+        votes, n_classes = votes_of(counts, distances, self._kernel), len(self.target_.levels)
+        return Electorate(index, found.rows, distances, counts, votes, self.numbers_[found.rows], n_classes)
+
+    def _asked(self, X: Any) -> tuple[FloatArray, RowIndex]:
+        """The points of a question, and the fitted rows compared as its texts and sequences ask."""
+        table = self.check_table(X)
+        metric = self.coordinates_.metric_for(table)
+        index = self.index_ if metric is self.index_.metric else replace(self.index_, metric=metric)
+        return self.coordinates_.of(table), index
 
     def _answers(self, X: Any) -> FloatArray:
         """What :meth:`_answer` gives for each row, shape (n, answers)."""
-        points = self.coordinates_.of(self.check_table(X))
+        points, index = self._asked(X)
         answers = np.empty((len(points), self._n_answers))
-        for place, electorate in self._voters(self.index_, points):
+        for place, electorate in self._voters(index, points):
             answers[place] = self._answer(points[place], electorate)
         return answers
 
@@ -250,9 +245,9 @@ class NeighborsEstimator(FittedNeighbors):
     def explain(self, X: Any) -> list[Any]:
         """The neighbours that voted on each row; of more than 1,000 the nearest (of a median all)."""
         self.check_fitted()
-        points = self.coordinates_.of(self.check_table(X))
+        points, index = self._asked(X)
         found: list[NeighbourExplanation] = []
-        for place, electorate in self._voters(self.index_, points):
+        for place, electorate in self._voters(index, points):
             part = points[place]
             answers = self._answer(part, electorate)
             found += [self._explained(part[row], electorate, row, answers[row]) for row in range(len(part))]
@@ -269,7 +264,7 @@ class NeighborsEstimator(FittedNeighbors):
         voting = np.flatnonzero(electorate.counts[row] > 0)
         told = voting[:most]
         rows = electorate.rows[row, told]
-        shares = self.index_.metric.shares(point, self.index_.points[rows])
+        shares = electorate.index.metric.shares(point, self.index_.points[rows])
         names = [column.name for column in self.columns_]
         return tuple(
             Neighbour(
@@ -277,7 +272,7 @@ class NeighborsEstimator(FittedNeighbors):
                 distance=float(electorate.distances[row, told[place]]),
                 weight=float(electorate.counts[row, told[place]]),
                 vote=float(votes[told[place]]),
-                answer=self._label(float(self.numbers_[rows[place]])),
+                answer=self._label(float(electorate.numbers[row, told[place]])),
                 shares=tuple((names[at], float(shares[place, at])) for at in np.flatnonzero(shares[place])),
             )
             for place in range(len(told))
@@ -308,7 +303,21 @@ class NeighborsEstimator(FittedNeighbors):
         few = self.voters == "nearest" and self.index_.weights.sum() < self.k_
         return f"{n_rows} rows, fewer than k = {self.k_:g}, so all vote" if few else f"{n_rows} rows"
 
+    def measuring_by(self, distance: Distance) -> Self:
+        """A copy that measures by a function of the caller's own in place of ``metric``; it cannot be saved.
+
+        Args:
+            distance: two rows of cells, float64 (d,), coded as in :mod:`learners.table`, to a finite number >= 0. All
+                rows are looked at; columns are neither scaled nor weighted.
+        """
+        made = type(self)(**self.get_params())
+        made.distance_function_ = distance
+        return made
+
     def get_state(self) -> ModelState:
+        self.check_fitted()
+        if self.distance_function_ is not None:
+            raise ModelFormatError("a model that measures by a function of Python cannot be saved")
         header = self._header() | {"k": float(self.k_)}
         arrays = {f"coordinates.{name}": array for name, array in self.coordinates_.to_arrays().items()}
         arrays |= {f"index.{name}": array for name, array in self.index_.to_arrays().items()}

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from learners.base import Progress
 from learners.columns import Column
 from learners.neighbors.column_weights import by_error, by_information
+from learners.neighbors.distances import OwnMetric
 from learners.neighbors.estimator import FittedRows, NeighborsEstimator
 from learners.neighbors.index import RowIndex
-from learners.neighbors.leave_one_out import choose_k
+from learners.neighbors.leave_one_out import Judged, choose_k
 from learners.table import Series, Table
 from learners.types import FloatArray, IntArray
 
@@ -51,18 +52,24 @@ def fit_rows(estimator: NeighborsEstimator, rows: Rows, progress: Progress, redu
     """What an estimator keeps of training rows, those that ``reduce`` leaves."""
     progress(0.0, f"{len(rows.origin)} rows")
     coordinates = estimator._points(rows.table, rows.weights)
-    if estimator.weighting == "information-gain":
+    if isinstance(coordinates.metric, OwnMetric):
+        progress(0.2, "measuring by a function")
+    elif estimator.weighting == "information-gain":
         coordinates = coordinates.weighted(by_information(rows.table, rows.numbers, rows.weights, rows.target))
     elif estimator.weighting == "cross-validation":
         coordinates = by_error(estimator, coordinates, rows, progress)
     points = coordinates.of(rows.table)
     progress(0.4, "indexing")
-    index = estimator._index(coordinates, points, rows.weights)
+    compares = reduce is not None or estimator.choose_k != "given"
+    metric = coordinates.metric_for(rows.table) if compares else coordinates.metric
+    index = estimator._index(metric, points, rows.weights)
     kept = np.arange(len(points)) if reduce is None else reduce(estimator, index, rows, progress)
     if len(kept) < len(points):
-        index = estimator._index(coordinates, np.ascontiguousarray(points[kept]), rows.weights[kept])
+        index = estimator._index(metric, np.ascontiguousarray(points[kept]), rows.weights[kept])
     numbers, k = rows.numbers[kept], float(estimator.k)
     if estimator.choose_k == "leave-one-out":
         progress(0.7, "choosing k")
-        k = float(choose_k(index, numbers, rows.target, int(estimator.k), estimator._kernel))
+        judged = Judged(index, numbers, len(rows.target.levels), estimator._kernel, estimator._answer)
+        k = float(choose_k(judged, int(estimator.k)))
+    index = replace(index, metric=coordinates.metric)
     return FittedRows(coordinates, index, rows.origin[kept], numbers, k)

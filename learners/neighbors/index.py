@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,8 +19,6 @@ from learners.types import Array, FloatArray, IntArray
 
 #: A tree is of no use in more dimensions, nor where nearly all rows are asked for.
 _MAX_TREE_COLUMNS, _TREE_SHARE = 12, 8
-#: Distances of a caller's own from one row to another.
-Distance = Callable[[FloatArray, FloatArray], float]
 
 
 @dataclass(frozen=True)
@@ -129,7 +126,12 @@ def make_index(metric: Metric, points: FloatArray, weights: FloatArray, search: 
     """
     plain = RowIndex(metric, points, weights)
     active = plain.active
-    numbers = not metric.is_level[active].any() and not np.isnan(points[:, active]).any() and not metric.leaves_out
+    numbers = (
+        metric.is_simple
+        and not metric.is_level[active].any()
+        and not np.isnan(points[:, active]).any()
+        and not metric.leaves_out
+    )
     if search == "auto":
         search = "kd-tree" if numbers and 0 < len(active) <= _MAX_TREE_COLUMNS else "brute"
     if search == "brute" or not numbers or not len(active):

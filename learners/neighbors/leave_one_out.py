@@ -5,14 +5,15 @@ A row of weight w stands for w rows, of which one is left out: it still votes on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from learners.columns import Column
+from learners.neighbors.electorate import Answer, Electorate
 from learners.neighbors.index import RowIndex
 from learners.neighbors.search.found import Found
-from learners.neighbors.voting import Kernel, class_shares, counted, mean_of, votes_of
+from learners.neighbors.voting import Kernel, counted, votes_of
 from learners.types import FloatArray
 
 #: Errors that differ by less are equal.
@@ -37,40 +38,49 @@ def others(index: RowIndex, k: float) -> Iterator[tuple[slice, Found, FloatArray
         yield place, found, weights
 
 
-def errors_of(index: RowIndex, numbers: FloatArray, target: Column, largest: int, kernel: Kernel) -> FloatArray:
-    """Leave-one-out error for k = 1 .. largest, shape (largest,): the share of wrong classes, or mean squared error.
+@dataclass(frozen=True)
+class Judged:
+    """Training rows and how they are answered.
 
-    Args:
-        index: the training rows.
+    Attributes:
+        index: the rows.
         numbers: their class codes or numbers, shape (n,).
-        target: the target's column.
-        largest: the largest k.
+        n_classes: number of classes; 0 of numbers.
         kernel: how votes fall with the distance.
+        answer: what voters say.
     """
-    errors = np.zeros(largest)
-    for place, found, weights in others(index, float(largest)):
+
+    index: RowIndex
+    numbers: FloatArray
+    n_classes: int
+    kernel: Kernel
+    answer: Answer
+
+
+def errors_of(judged: Judged, ks: Sequence[int]) -> FloatArray:
+    """Leave-one-out error for each of some k: the share of wrong classes, or the mean squared error; 0 of one row."""
+    index, errors = judged.index, np.zeros(len(ks))
+    for place, found, weights in others(index, float(max(ks))):
         distances = index.metric.root(found.powers)
-        own, voters = numbers[place], numbers[found.rows]
+        own, voters = judged.numbers[place], judged.numbers[found.rows]
         if not (weights.sum(axis=1) > 0).all():  # one row alone has no others
             return errors
-        for k in range(1, largest + 1):
-            votes = votes_of(counted(weights, float(k)), distances, kernel)
-            if target.is_numeric:
-                wrong = (mean_of(votes, voters) - own) ** 2
+        for position, k in enumerate(ks):
+            counts = counted(weights, float(k))
+            votes = votes_of(counts, distances, judged.kernel)
+            electorate = Electorate(index, found.rows, distances, counts, votes, voters, judged.n_classes)
+            answers = judged.answer(index.points[place], electorate)
+            if judged.n_classes:
+                best = answers >= answers.max(axis=1, keepdims=True) - _TIE
+                wrong = (np.argmax(best, axis=1) != own) * 1.0
             else:
-                shares = class_shares(votes, voters.astype(np.int64), len(target.levels))
-                wrong = (np.argmax(shares >= shares.max(axis=1, keepdims=True) - _TIE, axis=1) != own) * 1.0
-            errors[k - 1] += float((index.weights[place] * wrong).sum())
+                wrong = (answers[:, 0] - own) ** 2
+            errors[position] += float((index.weights[place] * wrong).sum())
     return np.asarray(errors / index.weights.sum())
 
 
-def choose_k(index: RowIndex, numbers: FloatArray, target: Column, largest: int, kernel: Kernel) -> int:
-    """The k of the least leave-one-out error, the smallest of equal ones.
-
-    Args:
-        index, numbers, target, kernel: see :func:`errors_of`.
-        largest: up to which k is tried, and below the number of rows.
-    """
-    total = index.weights.sum()
-    errors = errors_of(index, numbers, target, int(max(1, min(largest, total - 1))), kernel)
+def choose_k(judged: Judged, largest: int) -> int:
+    """The k up to ``largest``, and below the number of rows, of the least error; the smallest of equal ones."""
+    total = judged.index.weights.sum()
+    errors = errors_of(judged, range(1, int(max(1, min(largest, total - 1))) + 1))
     return int(np.argmax(errors <= errors.min() * (1 + _TIE))) + 1

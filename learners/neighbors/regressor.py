@@ -7,12 +7,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from learners.base import Capabilities, Progress, Regressor, check_training, check_weights, no_progress
-from learners.neighbors.estimator import MAX_TOLD, Electorate, NeighborsEstimator
+from learners.neighbors.electorate import Electorate
+from learners.neighbors.estimator import MAX_TOLD, NeighborsEstimator
 from learners.neighbors.explanation import Bounds, NeighbourExplanation, Omitted
 from learners.neighbors.fitting import Rows, fit_rows
 from learners.neighbors.intervals import number_interval
 from learners.neighbors.voting import mean_of, median_of
 from learners.params import choice, learner
+from learners.table import OPEN_KINDS
 from learners.types import FloatArray
 
 
@@ -24,12 +26,17 @@ class NumbersOfNeighbors(NeighborsEstimator, Regressor):
         """Keep the training rows; see :meth:`learners.base.Learner.fit`."""
         self.check_params()
         self.check_together()
-        table, target = check_training(X, y, classification=False)
+        table, target = check_training(X, y, classification=False, opened=OPEN_KINDS)
         weights = check_weights(sample_weight, table.n_rows)
-        fitted = fit_rows(self, Rows.of(table, target, weights), progress)
+        rows = Rows.of(table, target, weights)
+        self._check_target(rows)
+        fitted = fit_rows(self, rows, progress)
         self._learned(X, table, target.column, fitted)
         progress(1.0, self._told_of_rows())
         return self
+
+    def _check_target(self, rows: Rows) -> None:
+        """Refuse numbers that cannot be answered with."""
 
     def predict(self, X: Any) -> FloatArray:
         """The answer of each row's neighbours, shape (n,)."""
@@ -47,10 +54,10 @@ class NumbersOfNeighbors(NeighborsEstimator, Regressor):
             Lower and upper ends, shape (n, 2); the same two where fewer than two neighbours vote.
         """
         self.check_fitted()
-        points = self.coordinates_.of(self.check_table(X))
+        points, index = self._asked(X)
         asked = float(self.interval_level) if level is None else level
         ends = np.empty((len(points), 2))
-        for place, electorate in self._voters(self.index_, points):
+        for place, electorate in self._voters(index, points):
             answers = self._answer(points[place], electorate)[:, 0]
             for row, answer in enumerate(answers.tolist()):
                 found = self._bounds(points[place][row], electorate, row, answer, asked)
@@ -67,8 +74,7 @@ class NumbersOfNeighbors(NeighborsEstimator, Regressor):
     def _bounds(
         self, point: FloatArray, electorate: Electorate, row: int, answer: float, level: float
     ) -> Bounds | None:
-        numbers = self.numbers_[electorate.rows[row]]
-        return number_interval(answer, electorate.votes[row], numbers, level)
+        return number_interval(answer, electorate.votes[row], electorate.numbers[row], level)
 
 
 @learner
@@ -82,6 +88,8 @@ class NearestNeighborsRegressor(NumbersOfNeighbors):
         explanations=("neighbours",),
         missing=True,
         categories=True,
+        texts=True,
+        sequences=True,
         row_order_matters=True,  # of equally distant rows the first counts first
     )
 
@@ -95,7 +103,7 @@ class NearestNeighborsRegressor(NumbersOfNeighbors):
 
     def _answer(self, points: FloatArray, electorate: Electorate) -> FloatArray:
         combine = median_of if self.answer == "median" else mean_of
-        return combine(electorate.votes, self.numbers_[electorate.rows])[:, None]
+        return combine(electorate.votes, electorate.numbers)[:, None]
 
     def _explained(
         self, point: FloatArray, electorate: Electorate, row: int, answer: FloatArray
@@ -105,7 +113,7 @@ class NearestNeighborsRegressor(NumbersOfNeighbors):
         told, voting = self._told(point, electorate, row, votes, len(votes) if is_median else MAX_TOLD)
         rest, omitted = voting[len(told) :], None
         if len(rest):
-            numbers = self.numbers_[electorate.rows[row, rest]]
+            numbers = electorate.numbers[row, rest]
             omitted = Omitted(len(rest), float(votes[rest].sum()), value=float((votes[rest] * numbers).sum()))
         bounds = self._bounds(point, electorate, row, value, float(self.interval_level))
         return NeighbourExplanation(

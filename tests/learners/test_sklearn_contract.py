@@ -5,7 +5,7 @@ import warnings
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from learners.neighbors import NearestNeighborsClassifier, NearestNeighborsRegressor
+from learners.neighbors import LocalLinearRegressor, NearestNeighborsClassifier, NearestNeighborsRegressor
 from learners.rules.classifier import RuleSetClassifier
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.regressor import DecisionTreeRegressor
@@ -30,6 +30,7 @@ EXPECTED = {
     RuleSetClassifier: COMMON,
     NearestNeighborsClassifier: COMMON,
     NearestNeighborsRegressor: COMMON,
+    LocalLinearRegressor: COMMON,
 }
 
 

@@ -65,7 +65,7 @@ class BruteSearch:
     @cached_property
     def _products(self) -> _Products | None:
         metric = self.metric
-        if metric.p != 2 or metric.leaves_out or self.n_rows < _FEW_ROWS:
+        if metric.p != 2 or metric.leaves_out or not metric.is_simple or self.n_rows < _FEW_ROWS:
             return None
         with np.errstate(invalid="ignore"):
             widths = [np.nanmax(self.points[:, column], initial=0) + 1 for column in np.flatnonzero(metric.is_level)]

@@ -1,0 +1,119 @@
+"""Edit distance and time warping against the plain recursions, and learners that use them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from learners.catalog import dump_model, load_model
+from learners.errors import DataError, ModelFormatError, SchemaError
+from learners.neighbors import LocalLinearRegressor, NearestNeighborsClassifier, NearestNeighborsRegressor
+from learners.neighbors.elastic import edit_distances, warping_distances
+from learners.persist import load
+from learners.table import Column, Kind, Table
+
+texts = st.text("abü", max_size=6)
+
+
+def plain_edits(one, other):
+    if not one or not other:
+        return len(one) + len(other)
+    return min(
+        plain_edits(one[1:], other) + 1,
+        plain_edits(one, other[1:]) + 1,
+        plain_edits(one[1:], other[1:]) + (one[0] != other[0]),
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(one=texts, others=st.lists(texts, min_size=1, max_size=4))
+def test_edits_are_those_of_the_recursion(one, others):
+    assert edit_distances(one, others).tolist() == [plain_edits(one, other) for other in others]
+
+
+@settings(max_examples=50, deadline=None)
+@given(one=texts, two=texts, three=texts)
+def test_edit_distance_is_a_metric(one, two, three):
+    (to_two, to_three), (back, between) = edit_distances(one, [two, three]), edit_distances(two, [one, three])
+    assert to_two == back
+    assert (to_two == 0) == (one == two)
+    assert to_three <= to_two + between
+
+
+def plain_warping(one, other):
+    least = np.full((len(one) + 1, len(other) + 1), np.inf)
+    least[0, 0] = 0
+    for i, j in np.ndindex(len(one), len(other)):
+        cost = np.linalg.norm(one[i] - other[j])
+        least[i + 1, j + 1] = cost + min(least[i, j], least[i, j + 1], least[i + 1, j])
+    return least[-1, -1]
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_warping_is_that_of_the_recursion(width):
+    generator = np.random.default_rng(0)
+    sequences = [generator.normal(size=(generator.integers(1, 9), width)) for _ in range(12)]
+    for one in sequences:
+        found = warping_distances(one, sequences)
+        np.testing.assert_allclose(found, [plain_warping(one, other) for other in sequences], rtol=1e-12)
+    assert warping_distances(np.array([[0.0], [1], [1], [2]]), [np.array([[0.0], [0], [1], [2]])]) == [0]
+    with pytest.raises(DataError, match="numbers a step"):
+        warping_distances(np.zeros((2, 4)), sequences)
+
+
+def names(values, extra=()):
+    column = Column("name", Kind.TEXT).extended([*values, *extra])
+    return Table.from_columns({"name": values}, [column])
+
+
+def test_texts_are_answered_by_those_alike():
+    table = names(["meier", "meyer", "mayer", "schmidt", "schmitt", None])
+    labels = ["m", "m", "m", "s", "s", "s"]
+    model = NearestNeighborsClassifier(k=2, scaling="none").fit(table, labels)
+    assert model.predict(names(["maier", "shmidt"])).tolist() == ["m", "s"]
+    copy = load_model(load(dump_model(model)))
+    asked = names(["mayr", "schmid", None], extra=["unused"])
+    assert copy.explain(asked) == model.explain(asked)
+    first = model.explain(asked)[0].neighbours[0]
+    assert (first.row, first.distance, first.shares) == (2, 1.0, (("name", 1.0),))
+    scaled = NearestNeighborsClassifier(k=1).fit(table, labels).explain(asked)[0]
+    assert scaled.neighbours[0].distance == pytest.approx(1 / 7)  # of the longest text
+
+
+@pytest.mark.parametrize(
+    "options", [{"kernel": "inverse"}, {"weighting": "cross-validation"}, {"weighting": "information-gain"}]
+)
+def test_texts_beside_numbers_under_every_fit(options):
+    generator = np.random.default_rng(1)
+    words = ["ab"[row % 3 // 2] + ("xxx" if row % 2 else "yyy") for row in range(40)]
+    numbers = generator.normal(size=40)
+    table = Table.from_columns({"word": words, "x": numbers.tolist()}, [Column("word", Kind.TEXT).extended(words)])
+    y = np.arange(40) % 2 * 10.0
+    for learner in (NearestNeighborsRegressor, LocalLinearRegressor):
+        model = learner(k=9, choose_k="leave-one-out", **options).fit(table, y)
+        assert np.isfinite(model.predict(table)).all()
+    model = NearestNeighborsClassifier(k=1, reduction="edited-condensed", **options).fit(table, ["n", "y"] * 20)
+    assert model.score(table, ["n", "y"] * 20) >= 0.8
+
+
+def test_sequences_are_answered_by_those_alike():
+    rising, falling = [[1, 2, 3, 4], [1, 1, 2, 3, 4], [0, 2, 3, 5]], [[4, 3, 2, 1], [4, 4, 3, 2, 1], [5, 3, 2, 0]]
+    table = Table.from_columns({"curve": rising + falling})
+    model = NearestNeighborsClassifier(k=3).fit(table, ["up"] * 3 + ["down"] * 3)
+    asked = Table.from_columns({"curve": [[1, 2, 2, 2, 3, 4], [4, 3, 3, 1]]})
+    assert model.predict(asked).tolist() == ["up", "down"]
+    with pytest.raises(SchemaError, match="'curve': sequences of 2 numbers"):
+        model.predict(Table.from_columns({"curve": [[[1, 2], [3, 4]]]}))
+
+
+def test_a_callers_own_function_measures():
+    x, y = np.array([[0.0, 9], [1, 0], [5, 4]]), np.array([1.0, 2.0, 3.0])
+    model = NearestNeighborsRegressor(k=1).measuring_by(lambda one, other: abs(one[0] - other[0])).fit(x, y)
+    assert model.predict([[4.0, 0], [0.2, 0]]).tolist() == [3, 1]
+    (reason,) = model.explain([[4.0, 0]])
+    assert (reason.neighbours[0].row, reason.neighbours[0].distance, reason.neighbours[0].shares) == (2, 1.0, ())
+    with pytest.raises(ModelFormatError, match="cannot be saved"):
+        model.get_state()
+    negative = NearestNeighborsRegressor(k=1).measuring_by(lambda one, other: -1.0).fit(x, y)
+    with pytest.raises(DataError, match="finite and >= 0"):
+        negative.predict(x)
