@@ -23,8 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from learners.reasons import Search, Wishes, counterfactuals, next_question
 from learners.reasons.boxes import Boxes
 from learners.rules import rules_of, to_text
-from learners.rules.render import to_json_text
-from learners.rules.sql import case_expression
+from learners.rules.render import to_json_text, to_markdown
+from learners.rules.sql import case_expression, select_statement
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 
@@ -86,7 +86,9 @@ def main() -> None:
         ("all rules", lambda: rules_of(model)),
         ("... as JSON", lambda: to_json_text(rules_of(model))),
         ("... as text", lambda: to_text(rules_of(model))),
-        ("... as SQL", lambda: case_expression(rules_of(model))),
+        ("... as Markdown", lambda: to_markdown(rules_of(model))),
+        ("... as SQL, one CASE", lambda: case_expression(rules_of(model))),
+        ("... as SQL, a SELECT", lambda: select_statement(rules_of(model), "rows")),
         ("a page of 1,000", lambda: rules_of(model, part=range(5000, 6000)).to_json()),
     ):
         start, real = time.process_time(), time.perf_counter()
