@@ -195,6 +195,85 @@ class Rulewood:
         }
         return self.submit(request, idempotency_key=idempotency_key)
 
+    def select(
+        self,
+        dataset: str,
+        *,
+        target: str,
+        learner: str,
+        selection: Json,
+        model: str | None = None,
+        idempotency_key: str | None = None,
+        **more: Any,
+    ) -> Json:
+        """Submit a search; the winner is fitted and registered as the next version of ``model``.
+
+        Args:
+            dataset, target, learner: what is learned, and by what.
+            selection: ``{"grid": {"max_depth": [2, 4]}, "nested": 5}`` looks at every combination and judges the
+                search in outer folds; ``{"method": "size", "size": "max_leaves"}`` raises one parameter until the
+                training error converges and judges the winner on rows that were locked away.
+            model: name of the model; without it nothing is registered.
+            idempotency_key: see :meth:`submit`.
+            more: further fields of the request: ``evaluation`` of each candidate, ``parameters``, ``seed``, ...
+        """
+        request = {"kind": "select", "dataset": dataset, "target": target, "learner": learner, **more}
+        request["selection"] = selection
+        if model is not None:
+            request["model"] = {"name": model}
+        return self.submit(request, idempotency_key=idempotency_key)
+
+    def learning_curve(
+        self,
+        dataset: str,
+        *,
+        target: str,
+        learner: str,
+        shares: Sequence[float] | None = None,
+        idempotency_key: str | None = None,
+        **more: Any,
+    ) -> Json:
+        """Submit a learning curve: the evaluation by share of the training rows."""
+        request = {"kind": "learning-curve", "dataset": dataset, "target": target, "learner": learner, **more}
+        if shares is not None:
+            request["shares"] = list(shares)
+        return self.submit(request, idempotency_key=idempotency_key)
+
+    def evaluate(
+        self,
+        ref: str,
+        dataset: str,
+        *,
+        against: str | None = None,
+        utility: Json | None = None,
+        weights: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Json:
+        """Submit the evaluation of a version on a dataset, against another version if one is named."""
+        request: Json = {"kind": "evaluate", "dataset": dataset, "version": ref}
+        request |= _given({"against": against, "weights": weights})
+        if utility is not None:
+            request["evaluation"] = {"utility": utility}
+        return self.submit(request, idempotency_key=idempotency_key)
+
+    def predict_dataset(self, ref: str, dataset: str, *, idempotency_key: str | None = None, **output: Any) -> Json:
+        """Submit the prediction of a whole dataset; ``output`` are ``format``, ``explain``, ``missing``, ..."""
+        request = {"kind": "predict", "dataset": dataset, "version": ref, "output": output}
+        return self.submit(request, idempotency_key=idempotency_key)
+
+    def download(self, job: Json | str, file: str | Path) -> int:
+        """Write the answers of a prediction that has succeeded to a file; returns their size in bytes."""
+        job_id = job if isinstance(job, str) else str(job["id"])
+        size = 0
+        with self._http.stream("GET", f"{_BASE}/jobs/{_path(job_id)}/download") as response:
+            if response.status_code != 200:
+                response.read()
+                raise _error_of(response)
+            with Path(file).open("wb") as out:
+                for block in response.iter_bytes():
+                    size += out.write(block)
+        return size
+
     def submit(self, request: Json, *, idempotency_key: str | None = None) -> Json:
         """Submit any job; with a key a repeated submission finds the first."""
         headers = {"Idempotency-Key": idempotency_key} if idempotency_key else {}

@@ -18,11 +18,11 @@ from concurrent.futures import ThreadPoolExecutor
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import ServiceError
+from service.fault_json import describer
 from service.logs import logger
 from service.operations.answering import IN_THREAD, answer_arrow, answer_csv, answer_fast, answer_large
 from service.operations.predict import Bounds, Describe
 from service.operations.served import ServedModel
-from service.problems import describer
 from service.services import Services
 from service.web.observing import request_id_of, safe_headers
 

@@ -123,6 +123,7 @@ def _make_engine(settings: Settings) -> Engine:
         "store": settings.store_url,
         "cache": str(settings.cache.absolute()),
         "cache_bytes": settings.cache_bytes,
+        "error_detail": settings.error_detail,
     }
     ahead = Ahead(tasks.compile_ahead, settings.scratch)
     work = Work(tasks.plan, tasks.expected, tasks.finish, extra | {"compiled": str(ahead.done)})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -14,9 +13,13 @@ from service.operations.answer_cells import AnswerCells, Notes
 from service.operations.predict import Form
 from service.operations.served import ServedModel
 
+#: What stands at the end of a stream.
+_END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+
 
 class ArrowWriter:
-    """A :class:`service.operations.row_formats.Writer` of record batches.
+    """A :class:`service.operations.row_formats.Writer` of record batches, message by message, so that pieces that
+    several writers made are one stream.
 
     Args:
         model: which answers.
@@ -31,11 +34,9 @@ class ArrowWriter:
         types |= dict.fromkeys(self._cells.labels, of_label) | dict.fromkeys(self._cells.shares, pa.float64())
         types["version"] = pa.int64()
         self._schema = pa.schema([("row", pa.int64()), *((name, types[name]) for name in self._cells.names)])
-        self._sink = io.BytesIO()
-        self._stream = pa.ipc.new_stream(self._sink, self._schema)
 
     def begin(self) -> bytes:
-        return self._written()
+        return _bytes(self._schema.serialize())
 
     def plain(self, first: int, answers: Sequence[bytes]) -> bytes:
         """Rows of one leaf are answered alike, so each distinct answer becomes cells once."""
@@ -48,8 +49,7 @@ class ArrowWriter:
         return self._batch(first, np.arange(len(cells)), cells)
 
     def end(self) -> bytes:
-        self._stream.close()
-        return self._written()
+        return _END
 
     def _batch(self, first: int, which: IntArray, cells: Sequence[Sequence[Any]]) -> bytes:
         """A batch of as many rows as ``which`` says the cells of."""
@@ -63,15 +63,12 @@ class ArrowWriter:
             columns.append(
                 pa.repeat(pa.scalar(column[0], kind), len(which)) if alike else pa.array(column, kind).take(taken)
             )
-        self._stream.write_batch(pa.record_batch(columns, schema=self._schema))
-        return self._written()
+        return _bytes(pa.record_batch(columns, schema=self._schema).serialize())
 
-    def _written(self) -> bytes:
-        """What was written since the last time."""
-        written = self._sink.getvalue()
-        self._sink.seek(0)
-        self._sink.truncate()
-        return written
+
+def _bytes(message: pa.Buffer) -> bytes:
+    content: bytes = message.to_pybytes()
+    return content
 
 
 def _type_of(model: ServedModel) -> pa.DataType:

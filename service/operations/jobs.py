@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +10,17 @@ from sqlalchemy.orm import Session
 
 from service.errors import Conflict, Fault, Invalid
 from service.jobs.states import JobState
+from service.operations.answering import MEDIA_TYPES
 from service.operations.submission import check_submission
 from service.store import jobs as queries
 from service.store import workers
+from service.store.blobs import Blobs
 from service.store.session import Store
 from service.store.tables import Job, JobEvent
 
 #: Longest Idempotency-Key.
 KEY_LENGTH = 200
+_BLOCK_BYTES = 1 << 20
 #: States of the jobs that may be tried again.
 RETRIED = (JobState.FAILED, JobState.CANCELLED)
 
@@ -140,6 +143,43 @@ def delete(store: Store, workspace: str, job_id: str) -> None:
     """
     with store.begin() as session:
         queries.delete(session, workspace, job_id)
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file of answers: its size, type and bytes."""
+
+    size: int
+    media_type: str
+    extension: str
+    blocks: Iterator[bytes]
+
+
+def download(store: Store, blobs: Blobs, workspace: str, job_id: str) -> Download:
+    """The answers that a prediction has given to all rows.
+
+    Raises:
+        NotFound: there is no such job. Conflict: it is no prediction, or has not succeeded.
+    """
+    with store.read() as session:
+        job = queries.get(session, workspace, job_id)
+        if job.kind != "predict" or job.state != JobState.SUCCEEDED:
+            said = f"is {job.state}" if job.kind == "predict" else f"is a job {job.kind}"
+            fault = Fault("only a prediction that succeeded has a download", parameter="job_id", value=job.kind)
+            raise Conflict(f"Job {job.id} {said}, so there is nothing to download", [fault])
+        found = queries.parts(session, job.id)
+    pieces = [found[f"rows-{number}"]["blob_sha256"] for number in range(1, job.request["parts"] + 1)]
+    row_format = job.request["output"]["format"]
+    extension = "arrows" if row_format == "arrow" else row_format
+    size = job.result["predictions"]["size"] if job.result else 0
+    return Download(size, MEDIA_TYPES[row_format], extension, _blocks(blobs, pieces))
+
+
+def _blocks(blobs: Blobs, pieces: Sequence[str]) -> Iterator[bytes]:
+    for sha256 in pieces:
+        with blobs.path(sha256).open("rb") as file:
+            while block := file.read(_BLOCK_BYTES):
+                yield block
 
 
 def events_after(store: Store, job_id: str, position: int) -> tuple[list[JobEvent], bool]:

@@ -40,10 +40,10 @@ class LearningData:
     groups: Series | None = None
     times: Series | None = None
 
-    def judging(self, evaluation: Mapping[str, Any]) -> Judging:
-        """How the rows are judged."""
+    def judging(self, evaluation: Mapping[str, Any], *, training: bool = False) -> Judging:
+        """How the rows are judged; with ``training`` those that were learned from too."""
         utility = utility_matrix(evaluation.get("utility"), self.target.column)
-        return Judging(self.weights, self.groups, self.times, utility)
+        return Judging(self.weights, self.groups, self.times, utility, training)
 
     def taken(self, rows: IntArray) -> LearningData:
         """Some of the rows."""
@@ -84,7 +84,7 @@ def prepare(path: Path, request: Mapping[str, Any]) -> LearningData:
 
 def _prepare(table: Table, request: Mapping[str, Any]) -> LearningData:
     target = table.column(request["target"])
-    weights = _weights(table, request.get("weights"))
+    weights = weights_of(table, request.get("weights"))
     features = select(table, request["features"])
     known = ~np.isnan(target.cells)
     kept = int(np.count_nonzero(known))
@@ -106,7 +106,8 @@ def select(table: Table, names: Sequence[str]) -> Table:
     return table.select(names)
 
 
-def _weights(table: Table, name: str | None) -> FloatArray | None:
+def weights_of(table: Table, name: str | None) -> FloatArray | None:
+    """The weights of the rows, checked; None where no column is named."""
     if name is None:
         return None
     weights = table.column(name).cells

@@ -147,10 +147,40 @@ def write_rows(
     form: Form = "predictions",
 ) -> Iterator[bytes]:
     """The answers to encoded rows, row by row in some format."""
+    return write_piece(model, batches, options, describe, row_format, form=form)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Which of all answers a piece holds.
+
+    Attributes:
+        first: number of its first row.
+        begins, ends: whether it is the first piece, and the last.
+    """
+
+    first: int = 0
+    begins: bool = True
+    ends: bool = True
+
+
+def write_piece(
+    model: ServedModel,
+    batches: Iterator[Encoded],
+    options: Options,
+    describe: Describe,
+    row_format: RowFormat,
+    *,
+    form: Form = "predictions",
+    piece: Piece = Piece(),
+) -> Iterator[bytes]:
+    """The same of some of the rows; the pieces of all rows in order are the whole."""
+    first = piece.first
     explained = options.explain or form == "explanations"
     writer = _writer(model, row_format, form, explained=explained)
-    yield writer.begin()
-    first = 0
+    beginning = writer.begin()
+    if piece.begins:
+        yield beginning
     for encoded in batches:
         if not explained and encoded.is_plain:
             yield writer.plain(first, model.answers(encoded.values, encoded.columns))
@@ -158,7 +188,8 @@ def write_rows(
             members = answer_rows(model, encoded, options, _numbered_from(first, describe), form, noted=True)
             yield writer.noted(first, zip(members, map(encoded.notes, range(encoded.n_rows)), strict=True))
         first += encoded.n_rows
-    yield writer.end()
+    if piece.ends:
+        yield writer.end()
 
 
 def _numbered_from(first: int, describe: Describe) -> Describe:

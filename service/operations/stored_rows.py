@@ -81,7 +81,7 @@ def read_stored(shelf: Shelf, model: ServedModel, dataset_id: str | None) -> Sto
         )
     table = open_table(shelf.blobs.path(sha256))
     target: Column = model.learner.target_
-    truth = _truth(table, target)
+    truth = truth_of(table, target)
     learned_from = wanted == lineage["dataset"]
     weights = _weights(table, lineage)
     if learned_from:
@@ -89,7 +89,7 @@ def read_stored(shelf: Shelf, model: ServedModel, dataset_id: str | None) -> Sto
     return StoredRows(wanted, table, truth, weights, learned_from)
 
 
-def _truth(table: Table, target: Column) -> FloatArray:
+def truth_of(table: Table, target: Column) -> FloatArray:
     """The target by the model's codes; NaN where the rows do not have it, or in a way that the model does not know."""
     if target.name not in table.names:
         return np.full(table.n_rows, np.nan)

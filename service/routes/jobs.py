@@ -28,6 +28,7 @@ JobId = Annotated[str, Path(max_length=64, examples=["job_0a1b2c3d4e5f6g7h8i9j0k
 _EVENT_POLL = 0.3
 #: Seconds after which a silent stream sends a comment, so that nothing between takes it for dead.
 _HEARTBEAT = 10.0
+_BINARY = {"type": "string", "format": "binary"}
 _STREAM = "server-sent events `state`, `progress`, `part` and `log`; the stream ends with the job"
 _EXAMPLES = {
     "train": {
@@ -53,6 +54,57 @@ _EXAMPLES = {
             "evaluation": {"method": "k-fold", "folds": 10},
         },
     },
+    "select": {
+        "summary": "Grid search with a nested estimate",
+        "value": {
+            "kind": "select",
+            "dataset": "ds_0a1b2c3d4e5f6g7h8i9j0k1l2m",
+            "target": "class",
+            "learner": "decision-tree-classifier",
+            "evaluation": {"method": "k-fold", "folds": 5},
+            "selection": {"grid": {"max_depth": [2, 4, 8], "min_leaf": [1, 10]}, "nested": 5},
+            "model": {"name": "credit"},
+        },
+    },
+    "size": {
+        "summary": "Raise the size until the training error converges; judge on locked rows",
+        "value": {
+            "kind": "select",
+            "dataset": "ds_0a1b2c3d4e5f6g7h8i9j0k1l2m",
+            "target": "class",
+            "learner": "decision-tree-classifier",
+            "selection": {"method": "size", "size": "max_leaves", "test_fraction": 0.25},
+            "model": {"name": "credit"},
+        },
+    },
+    "learning-curve": {
+        "summary": "How the error falls with more rows",
+        "value": {
+            "kind": "learning-curve",
+            "dataset": "ds_0a1b2c3d4e5f6g7h8i9j0k1l2m",
+            "target": "class",
+            "learner": "decision-tree-classifier",
+            "shares": [0.1, 0.3, 1.0],
+        },
+    },
+    "evaluate": {
+        "summary": "Judge a version on a dataset, against another",
+        "value": {
+            "kind": "evaluate",
+            "dataset": "ds_0a1b2c3d4e5f6g7h8i9j0k1l2m",
+            "version": "credit@champion",
+            "against": "credit:1",
+        },
+    },
+    "predict": {
+        "summary": "Answer a whole dataset",
+        "value": {
+            "kind": "predict",
+            "dataset": "ds_0a1b2c3d4e5f6g7h8i9j0k1l2m",
+            "version": "credit@champion",
+            "output": {"format": "csv"},
+        },
+    },
 }
 
 
@@ -75,7 +127,9 @@ def submit_job(
         Header(max_length=operations.KEY_LENGTH, description="the same key with the same request finds the same job"),
     ] = None,
 ) -> dict[str, Any]:
-    """Queue a training or cross-validation. Once this has answered 202 the job is kept and will be done."""
+    """Queue a training, evaluation, selection, learning curve or prediction. Once this has answered 202 the job is
+    kept and will be done.
+    """
     request = body.model_dump(exclude_unset=True)
     return _accepted(response, operations.submit(services.store, who.workspace, request, idempotency_key))
 
@@ -146,6 +200,24 @@ async def _events(services: Services, job_id: str, position: int) -> AsyncIterat
             spoken = time.monotonic()
             yield b": still here\n\n"
         await anyio.sleep(_EVENT_POLL)
+
+
+@router.get(
+    "/{job_id}/download",
+    summary="Download predictions",
+    response_class=StreamingResponse,
+    responses=content("the answers to all rows, in the format asked for", "application/octet-stream", _BINARY)
+    | errors(404, 409),
+    operation_id="downloadPredictions",
+)
+def download(services: ServicesHere, who: Trainer, job_id: JobId) -> Response:
+    """The answers that a job `predict` has given, as one file. They are kept as long as the job."""
+    found = operations.download(services.store, services.blobs, who.workspace, job_id)
+    headers = {
+        "Content-Length": str(found.size),
+        "Content-Disposition": f"attachment; filename={job_id}.{found.extension}",
+    }
+    return StreamingResponse(found.blocks, media_type=found.media_type, headers=headers)
 
 
 @router.post(
@@ -226,6 +298,8 @@ def _links(job_id: str, request: dict[str, Any], result: dict[str, Any] | None) 
     model = (result or {}).get("model")
     if model:
         links["model"] = f"/api/v1/models/{model['name']}:{model['version']}"
+    if (result or {}).get("predictions"):
+        links["download"] = f"/api/v1/jobs/{job_id}/download"
     return links
 
 

@@ -12,11 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from service.deps import Predictor, ServicesHere
+from service.fault_json import describer
 from service.operations.answering import IN_THREAD, MEDIA_TYPES, Call, Reply, answer, format_of, format_wanted
 from service.operations.decision import parse_decision
 from service.operations.predict import Bounds, Form
 from service.operations.rows import Options
-from service.problems import describer
 from service.routes.models import Reference
 from service.schemas.predictions import Explanations, Matrix, NamedRows, Predictions
 from service.services import Services

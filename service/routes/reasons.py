@@ -8,6 +8,7 @@ from fastapi import Body, Depends, Query, Request, Response
 
 from service.deps import Predictor, Reader, ServicesHere
 from service.errors import Fault, Invalid
+from service.fault_json import describer
 from service.operations.counterfactuals import Wanted, find_counterfactuals, scales_of
 from service.operations.importances import Shuffled, importances, shuffled_importances
 from service.operations.json_text import encode_json
@@ -16,7 +17,6 @@ from service.operations.questions import ask_next
 from service.operations.reasoning import Rows
 from service.operations.rows import Options
 from service.operations.stored_rows import Shelf
-from service.problems import describer
 from service.routes.models import Reference
 from service.schemas.reasons import CounterfactualRequest, Counterfactuals, Importances, QuestionRequest, Questions
 from service.web.openapi import errors

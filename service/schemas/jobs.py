@@ -8,7 +8,7 @@ from pydantic import Field
 
 from service.schemas.base import Answer, RequestBody, ShortText, Timestamp
 
-JobKind = Literal["train", "cross-validate"]
+JobKind = Literal["train", "cross-validate", "select", "learning-curve", "evaluate", "predict"]
 StateName = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 _NAME = {"pattern": r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"}
 _NAME_RULE = "1 to 128 letters, digits and ._-, the first a letter or digit"
@@ -61,20 +61,90 @@ class Registration(RequestBody):
     tags: list[ShortText] = Field([], max_length=50)
 
 
+class Selection(RequestBody):
+    """What `select` looks at, and on which rows the winner is judged that had no part in the choice."""
+
+    method: Annotated[
+        Literal["grid", "size"],
+        Field(description="`size`: 1, 2, ... until the training error converges (CROSS-VALIDATION-WRAPPER)"),
+    ] = "grid"
+    grid: dict[str, Annotated[list[Any], Field(max_length=1000)]] | None = Field(
+        None,
+        max_length=20,
+        description="values by parameter; every combination is a candidate (grid)",
+        examples=[{"max_depth": [2, 4, 8], "min_leaf": [1, 10]}],
+    )
+    size: ShortText | None = Field(
+        None, description="the whole-number parameter that is raised", examples=["max_leaves"]
+    )
+    most: Annotated[int, Field(ge=1, le=2000, description="largest size that is looked at (size)")] = 50
+    patience: Annotated[int, Field(ge=1, le=100, description="sizes in a row without gain (size)")] = 3
+    tolerance: Annotated[
+        float, Field(ge=0, le=1, description="what counts as no gain: a share of the first training error (size)")
+    ] = 0.01
+    metric: ShortText | None = Field(
+        None, description="by which the best is chosen; default `error`, of numbers `mean_squared_error`"
+    )
+    nested: Annotated[int, Field(ge=2, le=100, description="outer folds, each with a search of its own")] | None = None
+    test_fraction: (
+        Annotated[
+            float, Field(gt=0, lt=1, description="share of the rows locked away to judge the winner on; of `size` 0.25")
+        ]
+        | None
+    ) = None
+
+
+class Output(RequestBody):
+    """How `predict` writes answers and treats rows."""
+
+    format: Literal["csv", "tsv", "ndjson", "arrow"] = "csv"
+    explain: Annotated[bool, Field(description="add the exact reason to each answer")] = False
+    unseen: Annotated[
+        Literal["reject", "missing", "other"], Field(description="what becomes of a level that the model does not know")
+    ] = "other"
+    missing: Annotated[
+        Literal["as-model", "fractional", "most-likely", "reject"], Field(description="what becomes of a missing value")
+    ] = "as-model"
+    decision: dict[str, Any] | None = Field(
+        None, description="by what labels are decided; see `decision` of predictions", max_length=1
+    )
+
+
 class JobRequest(RequestBody):
-    """A piece of work to be done in the background."""
+    """A piece of work to be done in the background.
+
+    `train`, `cross-validate`, `select` and `learning-curve` need `target` and `learner`; `evaluate` and `predict`
+    need `version`.
+    """
 
     kind: JobKind
     dataset: DatasetId
-    target: ColumnName = Field(description="the column to be predicted")
-    learner: ShortText = Field(description="a name of the catalogue", examples=["decision-tree-classifier"])
+    target: ColumnName | None = Field(None, description="the column to be predicted")
+    learner: ShortText | None = Field(
+        None, description="a name of the catalogue", examples=["decision-tree-classifier"]
+    )
     parameters: dict[str, Any] = Field({}, description="the learner's parameters; see GET /learners/{name}")
     features: list[ColumnName] | None = Field(None, description="columns to learn from; default all but the target")
     excluded: list[ColumnName] | None = Field(None, description="columns not to learn from")
     weights: ColumnName | None = Field(None, description="a numeric column that holds the weight of each row")
     seed: Annotated[int, Field(ge=0, le=2**53 - 1, description="same seed, same result")] = 0
-    evaluation: Evaluation | None = Field(None, description="default: 10 folds for cross-validate, none for train")
-    model: Registration | None = Field(None, description="train only; without it nothing is registered")
+    evaluation: Evaluation | None = Field(
+        None,
+        description="default: 10 folds, none for train; of `select` it judges each candidate; of `evaluate` it "
+        "holds `utility` alone",
+    )
+    selection: Selection | None = Field(None, description="select only")
+    shares: list[Annotated[float, Field(gt=0, le=1)]] | None = Field(
+        None, min_length=1, max_length=100, description="learning-curve only: shares of the training rows, ascending"
+    )
+    version: Annotated[str, Field(max_length=300)] | None = Field(
+        None, description="evaluate and predict: `name`, `name:3` or `name@alias`", examples=["credit@champion"]
+    )
+    against: Annotated[str, Field(max_length=300)] | None = Field(
+        None, description="evaluate: a second version, compared on the same rows", examples=["credit:1"]
+    )
+    output: Output | None = Field(None, description="predict only")
+    model: Registration | None = Field(None, description="train and select; without it nothing is registered")
 
 
 class JobPart(Answer):
@@ -93,11 +163,16 @@ class Job(Answer):
     progress: float = Field(ge=0, le=1)
     message: str = Field(description="what is being done, or what a queued job waits for")
     request: dict[str, Any] = Field(description="the request with every default filled in")
-    result: dict[str, Any] | None = Field(description="metrics with intervals, and the version that was registered")
+    result: dict[str, Any] | None = Field(
+        description="what was found: `evaluation` (metrics with intervals), `selection`, `curve`, `curves`, "
+        "`comparison`, `predictions`, and `model`, the version that was registered"
+    )
     error: dict[str, Any] | None = Field(description="why it failed, naming the column or parameter at fault")
     parts: list[JobPart] = Field(description="results so far; empty in lists")
     retry_of: str | None
     created_at: Timestamp
     started_at: Timestamp | None
     finished_at: Timestamp | None
-    links: dict[str, str] = Field(description="addresses of the job, its events, its dataset, its model version")
+    links: dict[str, str] = Field(
+        description="addresses of the job, its events, its dataset, its model version, its download"
+    )

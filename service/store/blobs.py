@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from sqlalchemy import ColumnElement, delete, exists, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from service.errors import Conflict, NotFound
@@ -231,10 +231,12 @@ def _time_prefix(seconds: float) -> str:
 
 
 def _collectable(grace_seconds: float) -> ColumnElement[bool]:
-    """Put long ago, and neither a dataset nor a version nor a part of an unfinished job refers to it."""
+    """Put long ago, and neither a dataset nor a version nor a part of a job that needs it refers to it."""
     used_by_dataset = exists().where(or_(Dataset.raw_sha256 == Blob.sha256, Dataset.table_sha256 == Blob.sha256))
     used_by_version = exists().where(ModelVersion.blob_sha256 == Blob.sha256)
     used_by_job = exists().where(
-        JobPart.blob_sha256 == Blob.sha256, Job.id == JobPart.job_id, Job.state.in_(UNFINISHED)
+        JobPart.blob_sha256 == Blob.sha256,
+        Job.id == JobPart.job_id,
+        or_(Job.state.in_(UNFINISHED), and_(Job.kind == "predict", Job.state == "succeeded")),
     )
     return (Blob.put_at < database_now() - grace_seconds) & ~used_by_dataset & ~used_by_version & ~used_by_job

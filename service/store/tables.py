@@ -99,7 +99,7 @@ class Job(Base):
     )
     id: Mapped[str] = mapped_column(CheckedText, primary_key=True)
     workspace: Mapped[str] = mapped_column(CheckedText)
-    kind: Mapped[str] = mapped_column(CheckedText)  # train, cross-validate
+    kind: Mapped[str] = mapped_column(CheckedText)  # see service.schemas.jobs.JobKind
     state: Mapped[str] = mapped_column(CheckedText)  # see service.jobs.states
     request: Mapped[dict[str, Any]] = mapped_column(CheckedJson)
     request_sha256: Mapped[str] = mapped_column(CheckedText)

@@ -44,6 +44,7 @@ def _do_part(api: Api, store: Store, job_id: str, request: dict[str, Any], part:
         "cache_bytes": api.settings.cache_bytes,
         "error_detail": api.settings.error_detail,
         "job_id": job_id,
+        "workspace": "default",
         "request": request,
         "part": part,
     }

@@ -22,19 +22,20 @@ class Asked:
     Args:
         dataset: the record of the dataset that it names.
         request: the JSON body.
+        learns: whether it names a learner.
 
     Attributes:
         columns: the dataset's columns by name, as JSON.
-        learner: that is named; None if there is no such learner, which is a fault then.
+        learner: that is named; None if there is no such learner, which is a fault then, or none is named.
         faults: what is wrong so far.
     """
 
-    def __init__(self, dataset: Dataset, request: Mapping[str, Any]) -> None:
+    def __init__(self, dataset: Dataset, request: Mapping[str, Any], *, learns: bool = False) -> None:
         self.dataset = dataset
         self.columns: dict[str, Mapping[str, Any]] = {column["name"]: column for column in dataset.columns}
         self.request = request
         self.faults: list[Fault] = []
-        self.learner = self._find_learner()
+        self.learner = self._find_learner() if learns and request.get("learner") is not None else None
 
     def refuse(self, message: str, parameter: str, *, column: Any = None, allowed: Any = None) -> None:
         """Note a fault."""

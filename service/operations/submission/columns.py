@@ -13,6 +13,8 @@ from service.operations.submission.asked import Asked
 def target(asked: Asked) -> Any:
     """The column to learn, whose kind must be one that the learner learns."""
     name: Any = asked.request.get("target")
+    if name is None:
+        return None
     if not asked.is_column(name, "target") or asked.learner is None:
         return name
     if asked.columns[name]["kind"] in OPEN_KINDS:

@@ -10,6 +10,8 @@ from learners.table import Column, Kind
 from service.operations.submission.asked import Asked
 
 METHODS = ("k-fold", "hold-out", "leave-one-out", "none")
+#: Methods whose splits are parts of their own.
+SPLITTING = ("k-fold", "hold-out")
 DEFAULT_FOLDS = 10
 DEFAULT_FRACTION = 0.25
 #: Most splits of one evaluation, repeats counted.

@@ -13,11 +13,7 @@ from service.operations.submission.asked import Asked
 def model(asked: Asked) -> dict[str, Any] | None:
     """Name, aliases, notes and tags of the model; None if none is to be registered."""
     given = asked.request.get("model")
-    if asked.request.get("kind") == "cross-validate":
-        if given is not None:
-            asked.refuse("a cross-validation makes no model", "model")
-        return None
-    if given is None:
+    if given is None or asked.request.get("kind") not in ("train", "select"):
         return None
     normal: dict[str, Any] = {"name": given.get("name", ""), "aliases": [], "notes": "", "tags": []}
     normal.update({name: value for name, value in given.items() if value is not None})

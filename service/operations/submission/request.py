@@ -16,12 +16,14 @@ from learners.errors import quoted
 from service.errors import Fault, Invalid
 from service.operations.submission.asked import Asked
 from service.operations.submission.columns import features, target, weights
-from service.operations.submission.evaluation import evaluation
+from service.operations.submission.evaluation import METHODS, SPLITTING, evaluation
+from service.operations.submission.fields import KINDS, LEARNING_KINDS, check_fields
 from service.operations.submission.model import model
 from service.operations.submission.parameters import parameters
+from service.operations.submission.selection import selection, shares
+from service.operations.submission.version import against, judged_by, n_parts, output, version
 from service.store.tables import Dataset
 
-KINDS = ("train", "cross-validate")
 #: Largest seed: what every part of the system, JavaScript clients included, keeps exactly.
 LARGEST_SEED = 2**53 - 1
 
@@ -38,23 +40,51 @@ def check_submission(session: Session, workspace: str, request: Mapping[str, Any
         Invalid: with a fault for everything that is wrong, each naming its parameter or column.
     """
     dataset = _dataset(session, workspace, request.get("dataset"))
-    asked = Asked(dataset, request)
-    kind = _kind(asked)
+    kind = request.get("kind")
+    asked = Asked(dataset, request, learns=kind not in ("evaluate", "predict"))
+    normal: dict[str, Any] = {"kind": _kind(asked), "dataset": dataset.id}
+    check_fields(asked)
+    if kind in LEARNING_KINDS:
+        normal |= _learning(asked, str(kind))
+    elif kind in KINDS:
+        normal |= _of_version(session, workspace, asked)
+    if asked.faults:
+        raise Invalid("The job cannot be run as it is asked for: " + asked.faults[0].message, asked.faults)
+    return normal
+
+
+def _learning(asked: Asked, kind: str) -> dict[str, Any]:
+    """What the kinds have that fit a learner."""
+    methods = SPLITTING if kind in ("select", "learning-curve") else METHODS
+    judged = evaluation(asked, needed=kind != "train", methods=methods)
     normal = {
-        "kind": kind,
-        "dataset": dataset.id,
         "target": target(asked),
-        "learner": request.get("learner"),
+        "learner": asked.request.get("learner"),
         "parameters": parameters(asked),
         "features": features(asked),
         "weights": weights(asked),
         "seed": _seed(asked),
-        "evaluation": evaluation(asked, needed=kind == "cross-validate"),
+        "evaluation": judged,
         "model": model(asked),
     }
-    if asked.faults:
-        raise Invalid("The job cannot be run as it is asked for: " + asked.faults[0].message, asked.faults)
+    if kind == "select" and judged["method"] in methods:
+        normal["selection"] = selection(asked, judged)
+    if kind == "learning-curve" and judged["method"] in methods:
+        normal["shares"] = shares(asked, judged)
     return normal
+
+
+def _of_version(session: Session, workspace: str, asked: Asked) -> dict[str, Any]:
+    """What the kinds have that use a version."""
+    found = version(session, workspace, asked)
+    normal: dict[str, Any] = {"version": found, "seed": _seed(asked)}
+    if asked.request.get("kind") == "predict":
+        return normal | {"output": output(session, asked, found), "parts": n_parts(asked)}
+    return normal | {
+        "against": against(session, workspace, asked),
+        "weights": weights(asked),
+        "evaluation": judged_by(session, asked, found),
+    }
 
 
 def _dataset(session: Session, workspace: str, dataset_id: Any) -> Dataset:
@@ -68,7 +98,7 @@ def _dataset(session: Session, workspace: str, dataset_id: Any) -> Dataset:
 def _kind(asked: Asked) -> Any:
     kind = asked.request.get("kind")
     if kind not in KINDS:
-        asked.refuse(f"kind is {' or '.join(KINDS)}, not {quoted(kind)}", "kind", allowed=list(KINDS))
+        asked.refuse(f"kind is one of {', '.join(KINDS)}, not {quoted(kind)}", "kind", allowed=list(KINDS))
     return kind
 
 

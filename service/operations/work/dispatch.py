@@ -8,13 +8,17 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from learners.base import Progress
-from service.operations.work import training
+from service.operations.work import learning_curve, predicting, selecting, training, version
 from service.operations.work.part import Kind, Part, Request, Result, Results, opened
 from service.store.tables import Job
 
 KINDS: Mapping[str, Kind] = {
     "train": training.KIND,
     "cross-validate": training.KIND,
+    "select": selecting.KIND,
+    "learning-curve": learning_curve.KIND,
+    "evaluate": version.KIND,
+    "predict": predicting.KIND,
 }
 
 

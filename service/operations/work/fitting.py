@@ -21,6 +21,11 @@ from service.store.tables import Dataset, Job
 def fit(part: Part, model: Learner, data: LearningData) -> Result:
     """Fit and store a model; the hash of the stored bytes and what the model says of itself."""
     model.fit(data.table, data.target, data.weights, progress=part.progress)
+    return stored(part, model, data)
+
+
+def stored(part: Part, model: Learner, data: LearningData) -> Result:
+    """The same of a model that is fitted on these data already."""
     content = catalog.dump_model(model)
     return {
         "blob_sha256": part.blobs.put_bytes(content),

@@ -18,6 +18,8 @@ from service.store.blobs import Blobs
 from service.store.session import Store
 from service.store.tables import Dataset, Job
 
+#: The part that fits the model that is kept.
+FIT = "fit"
 Request = Mapping[str, Any]
 Result = dict[str, Any]
 #: Gives the results of a job's parts so far, by name; dear, so called only where they matter.

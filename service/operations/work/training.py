@@ -10,10 +10,8 @@ from learners.table import Column
 from service.operations.work import evaluating
 from service.operations.work.fitting import fit, register
 from service.operations.work.kernels import kernels
-from service.operations.work.part import Kind, Part, Request, Result, Results, make_learner
+from service.operations.work.part import FIT, Kind, Part, Request, Result, Results, make_learner
 from service.store.tables import Dataset, Job
-
-FIT = "fit"
 
 
 def plan(request: Request, results: Results) -> list[str]:

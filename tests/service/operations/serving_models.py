@@ -12,11 +12,11 @@ from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.model_tree import ModelTreeRegressor
 from learners.trees.regressor import DecisionTreeRegressor
 from service.errors import Fault
+from service.fault_json import fault_json
 from service.operations.answering import Call, answer
 from service.operations.predict import Bounds
 from service.operations.rows import Options
 from service.operations.served import Identity, ServedModel
-from service.problems import fault_json
 
 BOUNDS = Bounds(rows=1000, depth=32)
 #: Every kind of column; names and levels that need care.

@@ -138,7 +138,7 @@ def test_many_submissions_at_once_with_one_key_make_one_job(api: Api, dataset: s
         ({"parameters": {"cost_form": "idx", "costs": {"petalwidth": 0}}}, "parameters.costs"),
         ({"parameters": {"costs": {"petalwidth": 2}}}, "parameters.costs"),
         ({"kind": "cross-validate"}, "model"),
-        ({"kind": "select"}, "kind"),
+        ({"kind": "guess"}, "kind"),
         ({"surprise": 1}, "surprise"),
     ],
 )
@@ -163,7 +163,7 @@ def test_what_is_wrong_is_said_with_what_is_allowed(shared_api: Api, shared_data
         "utility"
     )
     assert message(model={"name": "x", "alias": "y"}).endswith("in model; allowed are name, aliases, notes, tags")
-    assert message(kind=1) == "kind must be 'train' or 'cross-validate'"
+    assert message(kind=1).startswith("kind must be 'train', 'cross-validate', 'select', 'learning-curve', ")
     assert message(model={"name": "x", "aliases": ["1"]}).startswith("an alias is not a number and not 'latest'")
     assert message(model={"name": "a b"}).startswith("a name has 1 to 128 of A-Z a-z 0-9")
     assert "the classes are 'Iris-setosa', " in message(parameters={"class_weight": {"sentosa": 1}})

@@ -1,0 +1,126 @@
+"""What a job says of a version that is there already: which it is, and what it is to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from learners.columns import Column
+from learners.errors import ParameterError, quoted
+from service import registry
+from service.errors import Invalid, NotFound, ServiceError
+from service.operations.decision import read_decision
+from service.operations.submission.asked import SHOWN_NAMES, Asked
+from service.store.tables import ModelVersion
+
+#: Rows that one part of a prediction answers.
+PART_ROWS = 50_000
+_DEFAULTS = {"format": "csv", "explain": False, "unseen": "other", "missing": "as-model"}
+
+
+def version(session: Session, workspace: str, asked: Asked, name: str = "version") -> dict[str, Any]:
+    """The version that a reference means now, which later moves of aliases do not change.
+
+    Returns:
+        ``name``, ``version`` and ``id``; empty where there is none, which is a fault.
+    """
+    reference = asked.request.get(name)
+    try:
+        parsed = registry.parse_ref(str(reference))
+        found = registry.resolve(session, workspace, parsed)
+    except NotFound as error:
+        if reference is not None:
+            asked.refuse(f"{name}: {error.detail}", name)
+        return {}
+    if name == "version":
+        _check_columns(asked, found)
+    return {"name": parsed.name, "version": found.version, "id": found.id}
+
+
+def _check_columns(asked: Asked, found: ModelVersion) -> None:
+    """Refuse a dataset without the columns that the version needs."""
+    wanted = {record["name"]: record for record in found.schema["inputs"]}
+    absent = [name for name in wanted if name not in asked.columns]
+    evaluates = asked.request.get("kind") == "evaluate"
+    if absent and (evaluates or len(absent) == len(wanted)):
+        asked.refuse(
+            f"the dataset lacks columns that the version learned from: {', '.join(map(quoted, absent[:SHOWN_NAMES]))}",
+            "dataset",
+            column=absent[0],
+        )
+    target = found.schema["target"]
+    if not evaluates:
+        return
+    if target["name"] not in asked.columns:
+        asked.refuse(f"the dataset lacks the target {quoted(target['name'])}", "dataset", column=target["name"])
+    elif (asked.columns[target["name"]]["kind"] == "numeric") != (target["kind"] == "numeric"):
+        kind = asked.columns[target["name"]]["kind"]
+        asked.refuse(
+            f"the target {quoted(target['name'])} is {target['kind']} in the version and {kind} in the dataset",
+            "dataset",
+            column=target["name"],
+        )
+
+
+def against(session: Session, workspace: str, asked: Asked) -> dict[str, Any] | None:
+    """A second version, to be compared on the same rows."""
+    if asked.request.get("against") is None:
+        return None
+    other = version(session, workspace, asked, "against")
+    own = version(session, workspace, Asked(asked.dataset, asked.request))
+    if other and own:
+        records = [session.get_one(ModelVersion, one["id"]) for one in (own, other)]
+        targets = [(record.task, record.schema["target"]["name"]) for record in records]
+        if targets[0] != targets[1]:
+            asked.refuse(
+                f"a {targets[0][0]} of {quoted(targets[0][1])} and a {targets[1][0]} of {quoted(targets[1][1])} cannot "
+                "be compared",
+                "against",
+            )
+    return other
+
+
+def judged_by(session: Session, asked: Asked, of: Mapping[str, Any]) -> dict[str, Any]:
+    """The utilities by which a version's decisions are judged, if any are given; nothing else of an evaluation."""
+    given = dict(asked.request.get("evaluation") or {})
+    for name in given:
+        if name != "utility":
+            asked.refuse(f"{name} has no effect where a version is judged as it is", f"evaluation.{name}")
+    if given.get("utility") is None or not of:
+        return {}
+    from learners.decisions import utility_matrix
+
+    target = Column.from_json(session.get_one(ModelVersion, of["id"]).schema["target"])
+    if target.is_numeric:
+        asked.refuse("utilities judge decisions among classes; the version answers numbers", "evaluation.utility")
+        return {}
+    try:
+        utility_matrix(given["utility"], target, "evaluation.utility")
+    except ParameterError as error:
+        asked.refuse(str(error), "evaluation.utility")
+    return {"utility": given["utility"]}
+
+
+def output(session: Session, asked: Asked, of: Mapping[str, Any]) -> dict[str, Any]:
+    """In which form answers are written, and by which policies rows are answered."""
+    given = {name: value for name, value in (asked.request.get("output") or {}).items() if value is not None}
+    normal = _DEFAULTS | given
+    if not of:
+        return normal
+    if "decision" in given:
+        target = Column.from_json(session.get_one(ModelVersion, of["id"]).schema["target"])
+        try:
+            read_decision(given["decision"], target)
+        except Invalid as error:
+            for fault in error.faults:
+                asked.refuse(fault.message, f"output.{fault.parameter or 'decision'}", allowed=fault.allowed)
+        except ServiceError as error:
+            asked.refuse(error.detail, "output.decision")
+    return normal
+
+
+def n_parts(asked: Asked) -> int:
+    """Into how many parts the rows of a prediction go."""
+    return max(1, -(-int(asked.dataset.n_rows) // PART_ROWS))

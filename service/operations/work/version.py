@@ -1,0 +1,124 @@
+"""The job ``evaluate``: a version judged on a dataset, alone or against another version on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from learners._accel import uncompiled
+from learners.base import Classifier
+from learners.decisions import utility_matrix
+from learners.errors import DataError
+from learners.evaluation import FoldResult, RowResults, combine
+from learners.evaluation.comparison import compare_rows
+from learners.evaluation.curves import curves_json
+from learners.evaluation.fold import answer, judge, own_utility
+from learners.evaluation.intervals import effective_rows
+from learners.table import Column, Series, Table
+from learners.types import FloatArray, IntArray
+from service.formats.table_file import open_table
+from service.operations.learning_data import weights_of
+from service.operations.served import ServedModel
+from service.operations.serving import Serving
+from service.operations.stored_rows import truth_of
+from service.operations.work.part import Kind, Part, Request, Result, Results
+from service.store.tables import Job, ModelVersion
+
+EVALUATE = "evaluate"
+
+
+def plan(request: Request, results: Results) -> list[str]:
+    """One part."""
+    return [EVALUATE]
+
+
+def loaded(part: Part, of: Mapping[str, Any]) -> ServedModel:
+    """The model of a version.
+
+    Raises:
+        NotFound: it was deleted since.
+    """
+    return Serving(part.store, part.blobs).get(part.options["workspace"], f"{of['name']}:{of['version']}")
+
+
+def run(part: Part) -> Result:
+    """The metrics with intervals over rows, curves, and the comparison."""
+    table = open_table(part.blobs.path(part.dataset.table_sha256))
+    model = loaded(part, part.request["version"])
+    target: Column = model.learner.target_
+    truth = truth_of(table, target)
+    weights = weights_of(table, part.request["weights"])
+    counted = ~np.isnan(truth) if weights is None else ~np.isnan(truth) & (weights > 0)
+    rows = np.flatnonzero(counted)
+    if not len(rows):
+        raise DataError(
+            f"no row has a target {target.name!r} that the version knows and a weight above 0", field=target.name
+        )
+    own_weights = None if weights is None else weights[rows]
+    part.progress(0.2, "answering")
+    found = _answers(model, table, truth, rows)
+    utility = utility_matrix(part.request["evaluation"].get("utility"), target)
+    worth = utility if utility is not None else own_utility(model.learner, target)
+    result = FoldResult(
+        fold=1,
+        n_train=1,
+        n_test=len(rows),
+        test_weight=float(len(rows)) if own_weights is None else float(own_weights.sum()),
+        effective_rows=effective_rows(own_weights, len(rows)),
+        **judge(found, target, own_weights, utility=worth),
+    )
+    record: Result = {
+        "evaluation": combine([result], target, method=EVALUATE),
+        "dropped_rows": table.n_rows - len(rows),
+        "learned_from": _learned_from(part),
+    }
+    if found.probabilities is not None:
+        record["curves"] = curves_json(found.actual.astype(np.int64), found.probabilities, target.labels, own_weights)
+    if part.request["against"] is not None:
+        record["comparison"] = _compared(part, table, truth, rows, found)
+    return record
+
+
+def _answers(model: ServedModel, table: Table, truth: FloatArray, rows: IntArray) -> RowResults:
+    learner = model.learner
+    with uncompiled():
+        return answer(learner, learner.check_table(table.take(rows)), Series(learner.target_, truth[rows]), rows)
+
+
+def _learned_from(part: Part) -> bool:
+    """Whether the version learned from this very dataset: then its figures are too good."""
+    with part.store.read() as session:
+        lineage = session.get_one(ModelVersion, part.request["version"]["id"]).lineage
+    return bool(lineage["table_sha256"] == part.dataset.table_sha256)
+
+
+def _compared(part: Part, table: Table, truth: FloatArray, rows: IntArray, found: RowResults) -> Result:
+    """The version less the other one on the rows that have a target which both know, weights left aside."""
+    other = loaded(part, part.request["against"])
+    theirs = truth_of(table, other.learner.target_)[rows]
+    both = np.flatnonzero(~np.isnan(theirs))
+    answered = _answers(other, table, truth_of(table, other.learner.target_), rows[both])
+    mine = RowResults(found.rows[both], found.actual[both], found.predicted[both], _taken(found.probabilities, both))
+    if isinstance(other.learner, Classifier):
+        target: Column = loaded(part, part.request["version"]).learner.target_
+        codes = np.array([target.encode(label) for label in other.learner.target_.labels], dtype=np.float64)
+        predicted = codes[answered.predicted.astype(np.int64)]
+        answered = RowResults(answered.rows, mine.actual, predicted, answered.probabilities)
+    against = part.request["against"]
+    return {"against": f"{against['name']}:{against['version']}", "rows": len(both), **compare_rows(mine, answered)}
+
+
+def _taken(values: FloatArray | None, rows: IntArray) -> FloatArray | None:
+    return None if values is None else values[rows]
+
+
+def finish(session: Session, job: Job, parts: Mapping[str, Result]) -> Result:
+    """What the part found."""
+    of = job.request["version"]
+    return {"version": f"{of['name']}:{of['version']}", **parts[EVALUATE]}
+
+
+KIND = Kind(plan, run, finish)

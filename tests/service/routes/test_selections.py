@@ -1,0 +1,200 @@
+"""Searches and learning curves as jobs, on both stores: what they look at, choose, register and tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from learners import catalog
+from learners.evaluation import Plan
+from learners.evaluation.choosing import Convergence
+from learners.evaluation.learning_curve import learning_curve
+from learners.evaluation.search import grid_search, nested, select, size_search
+from learners.table import Table
+from service.operations import work
+from tests.service.running import Api, problem
+from tests.service.working import do_job
+
+ROWS = 90
+
+
+def columns() -> dict[str, list[Any]]:
+    generator = np.random.default_rng(8)
+    x, z = generator.random(ROWS).round(3), generator.random(ROWS).round(3)
+    y = ((x > 0.5) ^ (z > 0.5)) ^ (generator.random(ROWS) < 0.1)
+    return {"x": x.tolist(), "z": z.tolist(), "y": ["yes" if one else "no" for one in y]}
+
+
+def uploaded(api: Api) -> str:
+    given = columns()
+    lines = [",".join(given), *(",".join(map(str, row)) for row in zip(*given.values(), strict=True))]
+    made: str = api.upload("\n".join(lines), name="xor.csv").json()["id"]
+    return made
+
+
+def request(dataset: str, kind: str = "select", **more: Any) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "dataset": dataset,
+        "target": "y",
+        "learner": "decision-tree-classifier",
+        "seed": 4,
+        "evaluation": {"folds": 3},
+        **more,
+    }
+
+
+def done(api: Api, body: dict[str, Any]) -> dict[str, Any]:
+    made = api.post("/api/v1/jobs", json=body)
+    assert made.status_code == 202, made.text
+    do_job(api, made.json()["id"])
+    ended: dict[str, Any] = api.get(made.headers["location"]).json()
+    assert ended["state"] == "succeeded", ended
+    return ended
+
+
+def data() -> tuple[Any, Any]:
+    table = Table.from_columns(columns())
+    return table.select(["x", "z"]), table.column("y")
+
+
+GRID = {"max_depth": [1, 2, 3], "min_leaf": [1, 8]}
+
+
+def test_a_grid_is_searched_nested_and_its_winner_registered(api: Api) -> None:
+    selection = {"grid": GRID, "nested": 2}
+    ended = done(api, request(uploaded(api), selection=selection, model={"name": "xor", "aliases": ["best"]}))
+    learner = catalog.make("decision-tree-classifier")
+    searcher = grid_search(learner, GRID, Plan(folds=3), 4)
+    own = select(learner, searcher, *data())
+    found = ended["result"]["selection"]
+    assert found["parameters"] == own.search.parameters
+    assert (found["chosen"], found["metric"], len(found["candidates"])) == (own.search.chosen, "error", 6)
+    for told, candidate in zip(found["candidates"], own.search.candidates, strict=True):
+        assert told == {"parameters": candidate.parameters, "metrics": candidate.summary["metrics"]}
+    outer = nested(learner, searcher, *data(), Plan(folds=2), 4).summary
+    evaluation = ended["result"]["evaluation"]
+    assert evaluation["metrics"] == outer["metrics"]
+    assert len(evaluation["nested"]) == 2
+    # 6 candidates in 3 folds, in all rows and in two outer folds, and what concludes each search
+    assert len(ended["parts"]) == 6 * 3 * 3 + 2 + 1
+    version = api.get("/api/v1/models/xor@best").json()
+    assert version["parameters"] == own.search.parameters
+    assert version["metrics"]["metrics"] == outer["metrics"]
+    assert version["lineage"]["rows"] == ROWS
+    answer = api.post("/api/v1/models/xor/predictions", json={"rows": [{"x": 0.9, "z": 0.1}]}).json()
+    assert answer["predictions"][0]["label"] == own.model.predict(Table.from_columns({"x": [0.9], "z": [0.1]}))[0]
+
+
+def test_sizes_are_looked_at_until_the_training_error_converges(api: Api) -> None:
+    selection = {"method": "size", "size": "max_leaves", "patience": 2, "tolerance": 0.0, "test_fraction": 0.3}
+    ended = done(api, request(uploaded(api), selection=selection, model={"name": "sized"}))
+    learner = catalog.make("decision-tree-classifier")
+    searcher = size_search(learner, "max_leaves", Plan(folds=3), 4, most=50, convergence=Convergence(2, 0.0))
+    own = select(learner, searcher, *data(), test=Plan("hold-out", fraction=0.3), seed=4)
+    found = ended["result"]["selection"]
+    assert found["converged"] is True
+    assert [one["parameters"] for one in found["candidates"]] == [one.parameters for one in own.search.candidates]
+    assert [one["training"] for one in found["candidates"]] == [
+        one.summary["training"] for one in own.search.candidates
+    ]
+    assert found["parameters"] == own.search.parameters
+    judged = ended["result"]["evaluation"]
+    assert judged["method"] == "hold-out"
+    assert judged["metrics"]["error"]["mean"] == own.test.metrics["error"]
+    version = api.get("/api/v1/models/sized").json()
+    assert version["latest"] == 1
+    assert api.get("/api/v1/models/sized:1").json()["lineage"]["rows"] == ROWS - judged["rows"]
+
+
+def test_a_search_that_is_not_judged_apart_says_among_how_many_it_chose(shared_api: Api) -> None:
+    ended = done(shared_api, request(uploaded(shared_api), selection={"grid": {"max_depth": [1, 2]}}))
+    assert ended["result"]["evaluation"]["chosen_among"] == 2
+    assert "model" not in ended["result"]
+
+
+def test_what_was_found_so_far_can_be_seen(shared_api: Api) -> None:
+    body = request(uploaded(shared_api), selection={"grid": {"max_depth": [1, 2]}, "metric": "brier_score"})
+    job = shared_api.post("/api/v1/jobs", json=body).json()["id"]
+    do_job(shared_api, job, parts=4)
+    shown = shared_api.get(f"/api/v1/jobs/{job}").json()
+    assert [part["part"] for part in shown["parts"]] == [
+        f"point-{p}-fold-{f}" for p, f in ((1, 1), (1, 2), (1, 3), (2, 1))
+    ]
+    assert shown["parts"][3]["result"]["parameters"] == {"max_depth": 2}
+    assert shown["parts"][3]["result"]["metrics"]["brier_score"] >= 0
+
+
+def test_a_plan_never_takes_back_what_it_has_named(shared_api: Api) -> None:
+    selection = {"method": "size", "size": "max_leaves", "nested": 2, "most": 10, "patience": 2}
+    job = shared_api.post("/api/v1/jobs", json=request(uploaded(shared_api), selection=selection)).json()
+    assert work.expected(job["request"]) == 10 * 3 * 3 + 3
+    do_job(shared_api, job["id"])
+    parts = {one["part"]: one["result"] for one in shared_api.get(f"/api/v1/jobs/{job['id']}").json()["parts"]}
+    names = work.plan(job["request"], lambda: parts)
+    assert set(names) == set(parts)
+    before = work.plan(job["request"])
+    for count in range(len(names) + 1):
+        known = {name: parts[name] for name in names[:count]}
+        now = work.plan(job["request"], lambda known=known: known)
+        assert now[: len(before)] == before
+        before = now
+
+
+def test_a_learning_curve_is_the_librarys(api: Api) -> None:
+    ended = done(api, request(uploaded(api), "learning-curve", shares=[0.2, 1.0]))
+    own = learning_curve(catalog.make("decision-tree-classifier"), *data(), (0.2, 1.0), Plan(folds=3), 4)
+    found = ended["result"]["curve"]
+    assert found == [{name: point[name] for name in found[0]} for point in own]
+    assert {"share", "train_rows", "metrics", "training"} <= set(found[0])
+    assert len(ended["parts"]) == 6
+
+
+@pytest.mark.parametrize(
+    ("changes", "parameter", "words"),
+    [
+        ({"selection": {}}, "selection.grid", "at least one parameter"),
+        ({"selection": {"grid": {}}}, "selection.grid", "at least one parameter"),
+        ({"selection": {"grid": {"depth": [1]}}}, "selection.grid.depth", "no parameter 'depth'"),
+        ({"selection": {"grid": {"max_depth": []}}}, "selection.grid.max_depth", "no value"),
+        ({"selection": {"grid": {"max_depth": [1, -1]}}}, "selection.grid.max_depth", ">= 0"),
+        ({"selection": {"grid": {"confidence": [0.1, 0.2]}}}, "selection.grid.confidence", "no effect with pruning"),
+        (
+            {"selection": {"grid": {"max_depth": [1]}}, "parameters": {"max_depth": 2}},
+            "selection.grid.max_depth",
+            "given as a parameter already",
+        ),
+        ({"selection": {"grid": {"max_depth": list(range(1000))}}}, "selection.grid", "at most 2000"),
+        ({"selection": {"grid": {"max_depth": [1]}, "size": "max_leaves"}}, "selection.size", "it is of size"),
+        ({"selection": {"method": "size"}}, "selection.size", "whole-number parameter"),
+        ({"selection": {"method": "size", "size": "min_gain"}}, "selection.size", "whole-number parameter"),
+        ({"selection": {"method": "luck", "grid": {"max_depth": [1]}}}, "selection.method", "'grid' or 'size'"),
+        ({"selection": {"grid": {"max_depth": [1]}, "metric": "r2"}}, "selection.metric", "one of error"),
+        ({"selection": {"grid": {"max_depth": [1]}, "metric": "mean_utility"}}, "selection.metric", "one of error"),
+        (
+            {"selection": {"grid": {"max_depth": [1]}, "nested": 2, "test_fraction": 0.2}},
+            "selection.nested",
+            "not both",
+        ),
+        (
+            {"selection": {"grid": {"max_depth": [1]}}, "evaluation": {"method": "leave-one-out"}},
+            "evaluation.method",
+            "k-fold, hold-out",
+        ),
+        ({"kind": "train", "selection": {"grid": {"max_depth": [1]}}}, "selection", "it is of select"),
+        ({"kind": "learning-curve", "shares": [0.5, 0.1]}, "shares", "ascend"),
+        ({"kind": "learning-curve", "shares": [0.5, 1.5]}, "shares.1", "1"),
+        ({"kind": "learning-curve", "model": {"name": "x"}}, "model", "it is of train, select"),
+        ({"kind": "select", "selection": {"grid": {"max_depth": [1]}}, "learner": None}, "learner", "needs learner"),
+    ],
+)
+def test_a_bad_selection_is_refused_by_name(
+    shared_api: Api, changes: dict[str, Any], parameter: str, words: str
+) -> None:
+    body = {name: value for name, value in request("", **changes).items() if value is not None}
+    refused = problem(shared_api.post("/api/v1/jobs", json=body | {"dataset": uploaded(shared_api)}), 422)
+    faults = {fault["parameter"]: fault["message"] for fault in refused["errors"]}
+    assert parameter in faults, faults
+    assert words in faults[parameter]
