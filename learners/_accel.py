@@ -77,7 +77,9 @@ def runs_compiled(function: Callable[..., Any]) -> bool:
 
     Where it does not, work on many rows is better done by operations on whole arrays.
     """
-    return isinstance(function, _Deferred) and (function.is_compiled or not _plain.get())
+    if isinstance(function, _Deferred):
+        return function.is_compiled or not _plain.get()
+    return hasattr(function, "py_func")  # numba's own object, which takes a kernel's place in its module
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from learners._accel import INTERPRETED, inner_kernel, kernel, lean_inner_kernel, uncompiled
+from learners._accel import INTERPRETED, inner_kernel, kernel, lean_inner_kernel, runs_compiled, uncompiled
 from learners.types import FloatArray
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,6 +46,25 @@ def test_plain_python_never_meets_the_machine_code_of_an_inner_kernel() -> None:
         assert _largest_fourth(numbers) == 81.0
         assert _fourth(3.0) == 81.0
     assert _largest_fourth(numbers) == 81.0
+
+
+def _plainly(numbers: FloatArray) -> float:
+    return float(numbers.sum())
+
+
+@pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
+def test_whether_machine_code_runs_is_told() -> None:
+    @kernel
+    def fresh(numbers: FloatArray) -> float:
+        return numbers[0]
+
+    assert not runs_compiled(_plainly)
+    assert runs_compiled(fresh)
+    with uncompiled():
+        assert not runs_compiled(fresh)
+    _sum_of_fourths(np.ones(2))
+    with uncompiled():
+        assert runs_compiled(_sum_of_fourths)  # which numba's own object stands for by now
 
 
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
