@@ -7,6 +7,7 @@ from typing import Any
 
 from learners.base import Learner, ModelState
 from learners.errors import ModelFormatError, ParameterError, quoted
+from learners.linear import LinearRegressor, LogisticClassifier
 from learners.neighbors.classifier import NearestNeighborsClassifier
 from learners.neighbors.local_linear import LocalLinearRegressor
 from learners.neighbors.regressor import NearestNeighborsRegressor
@@ -24,6 +25,8 @@ LEARNERS: tuple[type[Learner], ...] = (
     NearestNeighborsClassifier,
     NearestNeighborsRegressor,
     LocalLinearRegressor,
+    LinearRegressor,
+    LogisticClassifier,
 )
 
 _BY_NAME = {learner.name: learner for learner in LEARNERS}

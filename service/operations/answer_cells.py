@@ -76,7 +76,7 @@ def _warning_text(warning: dict[str, Any]) -> str:
 
 
 def reason_text(reason: dict[str, Any]) -> str:
-    """A tree's branches joined by "or" with their weights, tests by "and"; the rule; or the rows that voted."""
+    """A tree's branches joined by "or" with their weights, tests by "and"; the rule; the rows that voted; the sums."""
     if reason.get("kind") == "rule":
         tests = " and ".join(one["condition"]["text"] for one in reason["conditions"])
         return f"rule {reason['rank']}: {tests or 'no rule covers the row'}"
@@ -84,8 +84,19 @@ def reason_text(reason: dict[str, Any]) -> str:
         told = ", ".join(f"{one['row']} (vote {one['vote']:.6g})" for one in reason["neighbours"])
         omitted = reason.get("omitted_neighbours")
         return f"rows {told}" + (f" and {omitted['neighbours']} more" if omitted else "")
+    if reason.get("kind") == "contributions":
+        return "; ".join(_predictor_text(one) for one in reason["predictors"]) or "always"
     branches = []
     for branch in reason.get("branches", ()):
         tests = " and ".join(step["condition"]["text"] for step in branch["steps"]) or "always"
         branches.append(tests if branch["weight"] == 1 else f"{tests} (weight {branch['weight']:.6g})")
     return " or ".join(branches)
+
+
+def _predictor_text(predictor: dict[str, Any]) -> str:
+    added = "".join(
+        f" {one['contribution']:+.6g} ({one['column']} = {plain_text(one['observed'])})"
+        for one in predictor["contributions"]
+    )
+    label = f"{plain_text(predictor['label'])}: " if "label" in predictor else ""
+    return f"{label}{predictor['intercept']:.6g}{added} = {predictor['sum']:.6g}"

@@ -12,6 +12,7 @@ import numpy as np
 
 from learners._accel import uncompiled
 from learners.base import Learner
+from learners.linear.fitted import FittedLinear
 from learners.neighbors.estimator import NeighborsEstimator
 from learners.rules.fitted import FittedRules
 from learners.table import Table
@@ -60,9 +61,9 @@ def reason_sizes(learner: Learner, values: FloatArray) -> Iterator[IntArray]:
     """Of some rows at a time, the number of tests that the reason of each goes through.
 
     In a tree these are the tests on all branches that are told, in a model tree the terms of their functions too;
-    in a rule set the conditions of the rule that answers and one of each rule before it; by neighbours the most rows
-    columns that may be told. Of a row with so many
-    branches that not all are told, the number is the most that can be.
+    in a rule set the conditions of the rule that answers and one of each rule before it; in a linear model the
+    contributions; by neighbours the most rows and columns that may be told. Of a row with so many branches that not
+    all are told, the number is the most that can be.
 
     Args:
         learner: fitted.
@@ -79,6 +80,9 @@ def reason_sizes(learner: Learner, values: FloatArray) -> Iterator[IntArray]:
             yield fired.astype(np.int64) + np.diff(learner.ordered_rules_.start)[fired]
         elif isinstance(learner, NeighborsEstimator):
             yield learner.reason_sizes(len(part))
+        elif isinstance(learner, FittedLinear):
+            functions = learner.functions_
+            yield np.full(len(part), len(functions.parts) * len(functions.intercepts), np.int64)
         else:
             yield np.zeros(len(part), np.int64)
 

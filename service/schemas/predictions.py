@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, WithJsonSchema
 
 from service.schemas.base import Answer, ProblemFault
+from service.schemas.contributions import LinearPredictor
 from service.schemas.linear import LinearReason
 from service.schemas.neighbours import NeighbourInterval, NeighbourReason, OmittedNeighbours
 
@@ -240,10 +241,10 @@ class Explanation(Prediction):
     """The reason of one answer, `kind` tells its form.
 
     A `path` has the branches that the row followed; a `rule` the first rule that covers the row; `neighbours` the
-    training rows that voted, the nearest first.
+    training rows that voted, the nearest first; `contributions` what each column adds to a linear model's answer.
     """
 
-    kind: Literal["path", "rule", "neighbours"] | None = None
+    kind: Literal["path", "rule", "neighbours", "contributions"] | None = None
     branches: list[Branch] | None = None
     omitted: Omitted | None = None
     rank: int | None = Field(None, description="the rule's place, from 1 on")
@@ -273,6 +274,12 @@ class Explanation(Prediction):
     )
     omitted_neighbours: OmittedNeighbours | None = None
     interval: NeighbourInterval | None = Field(None, description="of neighbours; null where they do not tell")
+    link: Literal["identity", "logistic", "softmax"] | None = Field(
+        None,
+        description="how the answer follows from `predictors`: it is the sum; the second class has "
+        "1 / (1 + exp(-sum)); each class has exp(sum), divided by all of these",
+    )
+    predictors: list[LinearPredictor] | None = Field(None, description="linear functions of the row")
 
 
 class Explanations(_Answers):

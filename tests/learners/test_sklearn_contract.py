@@ -5,6 +5,7 @@ import warnings
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
+from learners.linear import LinearRegressor, LogisticClassifier
 from learners.neighbors import LocalLinearRegressor, NearestNeighborsClassifier, NearestNeighborsRegressor
 from learners.rules.classifier import RuleSetClassifier
 from learners.trees.classifier import DecisionTreeClassifier
@@ -27,6 +28,12 @@ EXPECTED = {
         "check_regressors_train": "sets alpha = 0.01 of whatever has an alpha; beside pruning = 'none' it has no "
         "effect, and such a parameter is refused by name",
     },
+    LinearRegressor: {
+        **COMMON,
+        "check_regressors_train": "sets alpha = 0.01 of whatever has an alpha; without penalty it has no effect, and "
+        "such a parameter is refused by name",
+    },
+    LogisticClassifier: COMMON,
     RuleSetClassifier: COMMON,
     NearestNeighborsClassifier: COMMON,
     NearestNeighborsRegressor: COMMON,

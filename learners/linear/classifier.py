@@ -1,0 +1,165 @@
+"""Logistic and softmax regression."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from learners.base import Capabilities, Classifier, ModelState, Progress, check_training, check_weights, no_progress
+from learners.class_weights import class_factors, weigh
+from learners.decisions import plain_utility, utility_matrix
+from learners.linear.estimator import (
+    KEEPING_SMALL,
+    LARGEST_ALPHA,
+    PENALISED,
+    PENALTIES,
+    STRENGTH,
+    Fitted,
+    LinearEstimator,
+)
+from learners.linear.explanation import ContributionExplanation, LinearPredictor, spread
+from learners.linear.inference import Units, of_likelihood
+from learners.linear.multinomial import SEPARABLE_ALPHA, Multinomial, problem_of
+from learners.linear.newton import MOST_COEFFICIENTS
+from learners.params import choice, learner, mapping, matrix, real
+from learners.table import Column
+from learners.types import FloatArray, Scalar
+
+
+@learner
+class LogisticClassifier(LinearEstimator, Classifier):
+    """Class probabilities by linear functions: of two classes the logistic function of one, of more softmax.
+
+    Fitted to the cross-entropy by Newton's method (:mod:`learners.linear.newton`), with absolute values in the penalty
+    by coordinate descent. Of two classes the function is the log odds of the second; of more each class has one, and
+    these sum to 0. Separable classes have no fit without penalty: they get a small ridge, which ``warnings_`` tells.
+
+    Fitted attributes beside those of every linear model: ``present_``, the codes of the classes that occur; and
+    ``statistics_`` has ``deviance``, ``null_deviance`` and ``mcfadden_r_squared``.
+    """
+
+    name: ClassVar[str] = "logistic-classifier"
+    summary: ClassVar[str] = (
+        "Decides by class probabilities from weighted sums of the attributes: logistic regression, of more than two "
+        "classes softmax regression, with ridge, lasso or elastic net."
+    )
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        task="classification",
+        explanations=("contributions",),
+        exports=("coefficients",),
+        missing=True,
+        categories=True,
+        scale_matters=True,  # to the last bits of the coefficients
+    )
+
+    penalty: str = choice("ridge", PENALTIES, KEEPING_SMALL)
+    alpha: float | None = real(
+        0.001,
+        STRENGTH,
+        minimum=0,
+        maximum=LARGEST_ALPHA,
+        none_means="chosen along the whole path by cross-validation",
+        only_with={"penalty": PENALISED},
+    )
+    class_weight: dict[str, float] | None = mapping(
+        "Factor on the weight of the rows of a class, by label; labels that are not named have 1.",
+        none_means="every class counts as its rows do",
+    )
+    utility: dict[str, dict[str, float]] | None = matrix(
+        "What it is worth to decide for a class, by its label, if the true class is another or the same, by its label; "
+        "pairs that are not named have 0, costs are negative. The class of largest expected utility is predicted; "
+        "probabilities do not change.",
+        none_means="the likeliest class is predicted",
+    )
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
+        """Choose strength and degree where asked to, and fit; see :meth:`learners.base.Learner.fit`."""
+        self.check_params()
+        self.check_together()
+        table, target = check_training(X, y, classification=True)
+        weights = check_weights(sample_weight, table.n_rows)
+        if self.class_weight is not None:
+            weights = weigh(weights, class_factors(self.class_weight, target.column)[target.cells.astype(np.int64)])
+        utility = utility_matrix(self.utility, target.column)
+        rows = np.flatnonzero(weights > 0)
+        present, codes = np.unique(target.cells[rows], return_inverse=True)
+        response = Multinomial(codes.astype(np.float64), max(len(present), 2))
+        fitted = self._learned(table.take(rows), response, weights[rows], int(self.folds), progress)
+        coefficients, intercepts = fitted.solutions.coefficients[0], fitted.solutions.intercepts[0]
+        if len(present) == 1:
+            coefficients, intercepts = coefficients[:0], intercepts[:0]
+        self.statistics_, self.standard_errors_ = _judged(fitted, response, coefficients)
+        self.present_ = present.astype(np.int64)
+        self._know_target(target.column)
+        self.utility_ = utility
+        self._remember(X, table, fitted, coefficients, intercepts)
+        progress(1.0, f"{fitted.design.encoding.n_variables} variables")
+        return self
+
+    def _know_target(self, column: Column) -> None:
+        self.target_ = column
+        kind = object if column.level_type == "text" else None
+        self.classes_ = np.array(column.labels, dtype=kind)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Class probabilities, shape (n, K); 0 of a class that did not occur in training."""
+        scores = self.linear_predictors(X)
+        return spread(scores, tuple(self.present_.tolist()), len(self.classes_))
+
+    @property
+    def function_labels_(self) -> tuple[Scalar | None, ...]:
+        labels = [self.target_.labels[code] for code in self.present_.tolist()]
+        return tuple(labels if len(labels) > 2 else labels[1:])
+
+    @property
+    def _freedom(self) -> float | None:
+        return None
+
+    def _explained(self, predictors: tuple[LinearPredictor, ...]) -> ContributionExplanation:
+        return ContributionExplanation(predictors, self.link, self.target_.labels, tuple(self.present_.tolist()))
+
+    def _plain(self, name: str, value: Any) -> Any:
+        if value is not None and name == "utility":
+            return plain_utility(value, self.target_)
+        return super()._plain(name, value)
+
+    def _arrays(self) -> dict[str, Any]:
+        return super()._arrays() | {"present": self.present_}
+
+    @classmethod
+    def from_state(cls, state: ModelState) -> Self:
+        made: Self = super().from_state(state)
+        made.present_ = state.arrays["present"]
+        made._know_target(made.target_)
+        made.utility_ = utility_matrix(made.utility, made.target_)
+        return made
+
+
+def _judged(
+    fitted: Fitted, response: Multinomial, coefficients: FloatArray
+) -> tuple[dict[str, float | None], FloatArray]:
+    """How well the fit describes its rows, and the standard errors, shape (F, V + 1)."""
+    design = fitted.design
+    errors = np.full((len(coefficients), design.encoding.n_variables + 1), np.nan)
+    if not len(coefficients):
+        return {"rows": design.total, "deviance": 0.0, "null_deviance": 0.0, "mcfadden_r_squared": None}, errors
+    variables = design.encoding.values(design.cells, design.columns)
+    losses = response.losses(fitted.solutions.scores(variables))[0]
+    deviance = 2.0 * float(design.weights @ losses)
+    by_class = np.bincount(response.codes.astype(np.int64), design.weights) / design.total
+    null = -2.0 * design.total * float(by_class @ np.log(by_class))
+    if fitted.penalty.is_quadratic and errors.size <= MOST_COEFFICIENTS:
+        alpha = SEPARABLE_ALPHA if fitted.solutions.warnings and fitted.alpha == 0 else fitted.alpha
+        problem = problem_of(design, response.codes, response.n_classes, alpha)
+        standard = coefficients * design.deviation
+        intercepts = fitted.solutions.intercepts[0] + coefficients @ design.mean
+        theta = np.column_stack([standard, intercepts])
+        errors = of_likelihood(design, problem, Units.of(design.encoding), theta)
+    told: dict[str, float | None] = {
+        "rows": design.total,
+        "deviance": deviance,
+        "null_deviance": null,
+        "mcfadden_r_squared": 1 - deviance / null,
+    }
+    return told, errors

@@ -1,0 +1,151 @@
+"""What a fitted linear model holds, answers, tells and stores, however it was learned."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from math import isnan
+from typing import Any, Literal, Self
+
+from learners.base import Learner, ModelState
+from learners.explanation import Explanation
+from learners.linear.additive import AdditiveFunctions, LevelPart, additive
+from learners.linear.choosing import Tried
+from learners.linear.coefficients import Coefficient, Variable, coefficient, formula_text, variables_of
+from learners.linear.explanation import AttributeContribution, ContributionExplanation, LinearPredictor, Link
+from learners.linear.inference import Units
+from learners.preprocessing.encode import Encoding
+from learners.table import UNSEEN
+from learners.types import FloatArray, IntArray, Scalar
+
+
+class FittedLinear(Learner):
+    """A model that answers by linear functions of its attributes.
+
+    Fitted attributes:
+        encoding_: the variables that the columns make.
+        coefficients_, intercepts_: of the encoding's variables, shapes (F, V) and (F,), for each linear function.
+        standard_errors_: of :meth:`coefficients`, intercept last, shape (F, V + 1); NaN where there is none.
+        functions_: the same as sums over columns, which answer.
+        alpha_: strength of the penalty, 0 without; degree_: the largest power.
+        tried_: what was tried to choose them, or ``None`` if nothing had to be chosen.
+        statistics_: how well the model fits its training rows, by name.
+        warnings_: sentences on what was done otherwise than asked.
+        present_: of a classifier the codes of the classes that occurred in training.
+    """
+
+    encoding_: Encoding
+    coefficients_: FloatArray
+    intercepts_: FloatArray
+    standard_errors_: FloatArray
+    functions_: AdditiveFunctions
+    alpha_: float
+    degree_: int
+    tried_: Tried | None
+    statistics_: dict[str, float | None]
+    warnings_: tuple[str, ...]
+    present_: IntArray
+
+    def _make_functions(self) -> None:
+        self.functions_ = additive(self.encoding_, self.columns_, self.coefficients_, self.intercepts_)
+
+    @property
+    @abstractmethod
+    def function_labels_(self) -> tuple[Scalar | None, ...]:
+        """The class that each linear function is the score of; ``None`` of a regression."""
+
+    @property
+    def link(self) -> Link:
+        """How answers follow from the functions' values."""
+        if self.target_.is_numeric:
+            return "identity"
+        return "softmax" if len(self.intercepts_) > 1 else "logistic"
+
+    @property
+    @abstractmethod
+    def _freedom(self) -> float | None:
+        """Degrees of freedom of the coefficients' t; ``None`` for the normal distribution."""
+
+    def coefficients(self, level: float = 0.95) -> list[Coefficient]:
+        """Every coefficient in the units of the data, function by function, each beginning with its intercept.
+
+        Args:
+            level: of the intervals, between 0 and 1.
+        """
+        self.check_fitted()
+        units = Units.of(self.encoding_).of_data(self.coefficients_, self.intercepts_)
+        variables = [*variables_of(self.encoding_, self.columns_), Variable("intercept")]
+        order = [len(variables) - 1, *range(len(variables) - 1)]
+        return [
+            coefficient(
+                label,
+                variables[place],
+                float(units[function, place]),
+                float(self.standard_errors_[function, place]),
+                self._freedom,
+                level,
+            )
+            for function, label in enumerate(self.function_labels_)
+            for place in order
+        ]
+
+    def formula(self) -> str:
+        """The linear functions for people, one a line; coefficients of 0 are left out."""
+        rows = [row for row in self.coefficients() if row.estimate != 0 or row.variable.kind == "intercept"]
+        return "\n".join(formula_text(rows))
+
+    def linear_predictors(self, X: Any) -> FloatArray:
+        """The values of the linear functions, shape (F, n)."""
+        table = self.check_table(X)  # first, so that an unfitted learner says so
+        return self.functions_.values(table.values)
+
+    def explain(self, X: Any) -> list[Explanation]:
+        """What each column adds; see :class:`~learners.linear.explanation.ContributionExplanation`."""
+        table = self.check_table(X)
+        return [self._explain_row(row.tolist()) for row in table.values]
+
+    def _explain_row(self, cells: Sequence[float]) -> ContributionExplanation:
+        predictors = []
+        for function, label in enumerate(self.function_labels_):
+            parts = []
+            for part in self.functions_.parts:
+                column, cell = self.columns_[part.feature], cells[part.feature]
+                unseen = not column.is_numeric and cell == UNSEEN
+                untold = unseen or (isinstance(part, LevelPart) and not isnan(cell) and not part.seen[int(cell)])
+                state: Literal["known", "missing", "unseen"] = (
+                    "missing" if isnan(cell) else "unseen" if untold else "known"
+                )
+                amount = part.amount(function, cell)
+                parts.append(AttributeContribution(column.name, column.decode(cell), state, amount))
+            predictors.append(LinearPredictor(label, self.functions_.intercepts[function], tuple(parts)))
+        return self._explained(tuple(predictors))
+
+    @abstractmethod
+    def _explained(self, predictors: tuple[LinearPredictor, ...]) -> ContributionExplanation:
+        """The record of a row's predictors."""
+
+    def get_state(self) -> ModelState:
+        header = self._header()  # first, so that an unfitted learner says so
+        header |= {"alpha": self.alpha_, "degree": self.degree_}
+        header |= {"statistics": self.statistics_, "warnings": list(self.warnings_)}
+        return ModelState(header, self._arrays())
+
+    def _arrays(self) -> dict[str, Any]:
+        own = {
+            "coefficients": self.coefficients_,
+            "intercepts": self.intercepts_,
+            "standard_errors": self.standard_errors_,
+        }
+        return own | self.encoding_.to_arrays() | ({} if self.tried_ is None else self.tried_.to_arrays())
+
+    @classmethod
+    def from_state(cls, state: ModelState) -> Self:
+        made = cls._of_header(state.header)
+        header, arrays = state.header, state.arrays
+        made.alpha_, made.degree_ = header["alpha"], header["degree"]
+        made.statistics_, made.warnings_ = dict(header["statistics"]), tuple(header["warnings"])
+        made.coefficients_, made.intercepts_ = arrays["coefficients"], arrays["intercepts"]
+        made.standard_errors_ = arrays["standard_errors"]
+        made.encoding_, made.tried_ = Encoding.from_arrays(arrays), Tried.from_arrays(arrays)
+        made._make_functions()
+        return made

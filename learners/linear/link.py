@@ -1,0 +1,39 @@
+"""From the values of linear functions to class probabilities: the logistic function and softmax.
+
+Two classes have one function, that of the second class; the first one's is 0. More classes have one each. Every
+step is done element by element and class by class, so that a row alone and among others has the same bits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from learners.types import FloatArray
+
+
+def with_reference(scores: FloatArray) -> FloatArray:
+    """One score a class, shape (K, n), from the functions' values (F, n): of a single one with the first class's 0."""
+    return np.concatenate([np.zeros_like(scores), scores]) if len(scores) == 1 else scores
+
+
+def log_total(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The largest score of each row, and the sum of ``exp(score - largest)``; both of shape (n,)."""
+    largest = scores.max(axis=0)
+    total = np.zeros_like(largest)
+    for one in scores:
+        total += np.exp(np.ascontiguousarray(one - largest))
+    return largest, total
+
+
+def probabilities(scores: FloatArray) -> FloatArray:
+    """Softmax over the classes: scores (K, n) to probabilities (K, n)."""
+    largest, total = log_total(scores)
+    return np.stack([np.exp(np.ascontiguousarray(one - largest)) / total for one in scores])
+
+
+def cross_entropy(scores: FloatArray, codes: FloatArray) -> FloatArray:
+    """Minus the log of the probability of each row's class, in nats; scores (K, n), codes (n,), shape (n,)."""
+    largest, total = log_total(scores)
+    own = np.take_along_axis(scores, codes.astype(np.int64)[None], axis=0)[0]
+    found: FloatArray = np.log(total) + (largest - own)
+    return found

@@ -1,0 +1,223 @@
+"""Columns of every kind as numeric variables, fitted to training rows: what a sum over attributes can be made of.
+
+* A numeric column, and an ordinal one by its ranks 0, 1, 2, ..., is brought to mean 0 and standard deviation 1; of
+  this number u the variables are u, u^2, ... up to a degree.
+* A nominal or boolean column has an indicator of each level that occurs, except the first one that does: the
+  reference, for which all indicators are 0 (reference coding).
+* A column with missing values may have an indicator more, that of a missing value (a gap).
+
+**Imputation**: a missing value counts as the mean of the known ones, so of a numeric column u = 0; of a nominal one
+each indicator is its level's share. A level that did not occur in training, or is none of the column's, counts so
+too, but without the gap's indicator. A variable that does not vary in training is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from learners.errors import DataError, quoted
+from learners.preprocessing.scale import fit_scaling
+from learners.table import Column, Kind, Table
+from learners.types import Array, FloatArray, Int8Array, Int32Array
+
+#: Kinds of variables: a power of a number, the indicator of a level, the indicator of a missing value.
+POWER, LEVEL, GAP = 0, 1, 2
+#: Most variables, and most of them times rows: 1.6 GB.
+MAX_VARIABLES, MAX_CELLS = 5_000, 200_000_000
+#: A spread below this share of the largest magnitude is rounding, and the column constant.
+_SPREAD = 1e-13
+#: No scaled number is larger, so that its powers' sums are no NaN.
+LARGEST = 1e300
+_EXPONENTS = (-1022, 1023)
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """V variables of d columns, in the order of the columns; of one column powers or levels ascend, the gap is last.
+
+    Attributes:
+        factor, offset, unit: float64 (d,): of a cell x of a numeric or ordinal column u = (x factor - offset) / unit.
+        column: int32 (V,), each variable's column.
+        kind: int8 (V,), see :data:`POWER`, :data:`LEVEL` and :data:`GAP`.
+        detail: int32 (V,), the power, or the level's code.
+        share: float64 (V,), of an indicator of a level its share among the known cells; 0 of other variables.
+        seen: int8, for each level of each column that is not numeric whether it occurred; one column after the other.
+    """
+
+    factor: FloatArray
+    offset: FloatArray
+    unit: FloatArray
+    column: Int32Array
+    kind: Int8Array
+    detail: Int32Array
+    share: FloatArray
+    seen: Int8Array
+
+    @property
+    def n_variables(self) -> int:
+        return len(self.column)
+
+    def scaled(self, index: int, cells: Array) -> Array:
+        """u of some cells of a numeric or ordinal column, 0 where missing or unseen; in the type of the cells."""
+        with np.errstate(over="ignore", under="ignore"):
+            moved = (cells * self.factor[index] - self.offset[index]) / self.unit[index]
+        bounded = np.nan_to_num(moved, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
+        return np.asarray(np.clip(bounded, -LARGEST, LARGEST))
+
+    def values(self, cells: FloatArray, columns: Sequence[Column], kind: type[np.floating] = np.float64) -> Array:
+        """The variables of some rows.
+
+        Args:
+            cells: shape (n, d), as in a :class:`~learners.table.Table` of these columns.
+            columns: d columns.
+            kind: floating type in which is calculated.
+
+        Returns:
+            Shape (n, V), column-major.
+        """
+        made = np.empty((len(cells), self.n_variables), dtype=kind, order="F")
+        last, base = -1, np.zeros(0)
+        for place, (index, sort, detail) in enumerate(zip(self.column, self.kind, self.detail, strict=True)):
+            own = cells[:, index]
+            if sort == GAP:
+                made[:, place] = np.isnan(own)
+            elif sort == LEVEL:
+                made[:, place] = np.where(self.known(index, own, columns), own == detail, self.share[place])
+            else:
+                if index != last:
+                    ranked = own if columns[index].is_numeric else np.where(own < 0, np.nan, own)
+                    last, base = index, self.scaled(index, ranked.astype(kind))
+                made[:, place] = base if detail == 1 else _power(base, int(detail))
+        return made
+
+    def known(self, index: int, cells: FloatArray, columns: Sequence[Column]) -> Array:
+        """Which cells of a nominal column hold a level that occurred in training."""
+        start = sum(len(column.levels) for column in columns[:index])
+        seen = np.append(self.seen[start : start + len(columns[index].levels)], 0)  # the last one is for -1
+        codes = np.where(np.isnan(cells), -1, cells).astype(np.int64)
+        return seen[codes] > 0
+
+    def take(self, variables: Array) -> Encoding:
+        """Some of the variables, in their order."""
+        return Encoding(
+            self.factor,
+            self.offset,
+            self.unit,
+            self.column[variables],
+            self.kind[variables],
+            self.detail[variables],
+            self.share[variables],
+            self.seen,
+        )
+
+    def to_arrays(self) -> dict[str, Array]:
+        """The fields by name, each name with ``encoding_`` before it."""
+        return {f"encoding_{name}": array for name, array in vars(self).items()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array]) -> Encoding:
+        names = cls.__dataclass_fields__
+        return cls(**{name: arrays[f"encoding_{name}"] for name in names})
+
+
+def fit_encoding(table: Table, weights: FloatArray, *, degree: int = 1, gaps: bool = True) -> Encoding:
+    """The encoding of a table's columns by its rows.
+
+    Args:
+        table: n rows; no column of texts or sequences.
+        weights: > 0, shape (n,).
+        degree: largest power of a column of more than two distinct numbers; of one of k numbers at most k - 1.
+        gaps: whether columns with missing values have an indicator of these.
+
+    Raises:
+        DataError: there would be too many variables; names the column with the most levels.
+    """
+    ranked = [column.is_numeric or column.kind is Kind.ORDINAL for column in table.columns]
+    numbers = np.where(np.array(ranked), table.values, np.nan)
+    for index, column in enumerate(table.columns):
+        if column.kind is Kind.ORDINAL:
+            numbers[numbers[:, index] < 0, index] = np.nan
+    factor, offset, unit = _scale(numbers, weights)
+    _check_size(table)
+    entries: list[tuple[int, int, int, float]] = []
+    seen: list[int] = []
+    for index, column in enumerate(table.columns):
+        cells = table.values[:, index]
+        by_level = _level_weights(column, cells, weights)
+        seen += (by_level > 0).astype(int).tolist()
+        if not ranked[index]:
+            total = float(by_level.sum())
+            occurring = np.flatnonzero(by_level > 0).tolist()[1:]
+            entries += [(index, LEVEL, code, float(by_level[code]) / total) for code in occurring]
+        elif unit[index] > 0:
+            entries += [(index, POWER, power, 0.0) for power in range(1, _highest(numbers[:, index], degree) + 1)]
+        missing = np.isnan(cells)
+        if gaps and missing.any() and not missing.all():
+            entries.append((index, GAP, 0, 0.0))
+    _check_variables(table, len(entries))
+    made = np.array(entries, dtype=np.float64).reshape(-1, 4)
+    return Encoding(
+        factor,
+        offset,
+        np.where(unit > 0, unit, 1.0),
+        made[:, 0].astype(np.int32),
+        made[:, 1].astype(np.int8),
+        made[:, 2].astype(np.int32),
+        made[:, 3].copy(),
+        np.array(seen, dtype=np.int8),
+    )
+
+
+def _scale(numbers: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Factor, offset and unit of each column; a unit of 0 where it is constant."""
+    scaling = fit_scaling(numbers, weights, "standard")
+    exponent = np.clip(scaling.exponent, *_EXPONENTS)
+    left = exponent - scaling.exponent  # of the smallest doubles, which cannot be brought near 1 by one factor
+    unit = np.where(scaling.unit > _SPREAD, np.ldexp(scaling.unit, left), 0.0)
+    return np.ldexp(1.0, exponent), np.ldexp(scaling.offset, left), unit
+
+
+def _level_weights(column: Column, cells: FloatArray, weights: FloatArray) -> FloatArray:
+    known = cells >= 0 if column.levels else np.zeros(len(cells), np.bool_)
+    sums = np.bincount(cells[known].astype(np.int64), weights[known], minlength=len(column.levels))
+    return sums.astype(np.float64)
+
+
+def _highest(numbers: FloatArray, degree: int) -> int:
+    if degree == 1:
+        return 1
+    distinct = len(np.unique(numbers[~np.isnan(numbers)]))
+    return max(1, min(degree, distinct - 1))
+
+
+def _power(base: Array, power: int) -> Array:
+    """By repeated multiplication, kept within bounds: the same on every machine."""
+    found = base
+    with np.errstate(over="ignore", under="ignore"):
+        for _ in range(power - 1):
+            found = np.clip(found * base, -LARGEST, LARGEST)
+    return found
+
+
+def _check_size(table: Table) -> None:
+    levels = sum(max(len(column.levels), 1) for column in table.columns)
+    if levels > MAX_CELLS:
+        _refuse(table, levels)
+
+
+def _check_variables(table: Table, n_variables: int) -> None:
+    if n_variables > MAX_VARIABLES or n_variables * table.n_rows > MAX_CELLS:
+        _refuse(table, n_variables)
+
+
+def _refuse(table: Table, n_variables: int) -> None:
+    widest = max(table.columns, key=lambda column: len(column.levels))
+    raise DataError(
+        f"the columns make {n_variables} variables of {table.n_rows} rows, most of them column {quoted(widest.name)} "
+        f"with its {len(widest.levels)} levels; at most {MAX_VARIABLES} variables and {MAX_CELLS} numbers are learned "
+        "from. Leave columns out, or merge levels",
+        field=widest.name,
+    )

@@ -1,0 +1,83 @@
+"""Wire types of what attributes add to a linear model's answer, and of its coefficients."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
+
+from service.schemas.base import Answer
+
+_Value = StrictBool | StrictInt | StrictFloat | StrictStr
+
+
+class AttributeContribution(Answer):
+    """What one column adds."""
+
+    column: str
+    observed: _Value | None = Field(
+        description="the row's value, of an unseen level as it was sent; null where missing"
+    )
+    state: Literal["known", "missing", "unseen"] = Field(
+        description="a missing value counts as the training mean, and adds what the indicator of missing values does; "
+        "an unseen level, which one is too that no training row had, counts as the mean"
+    )
+    contribution: float
+
+
+class LinearPredictor(Answer):
+    """A linear function of the row: intercept and contributions, added in their order, are `sum` to the bit."""
+
+    label: _Value | None = Field(None, description="of a classifier: the class that it is the score of")
+    intercept: float = Field(description="where all numbers are at their training means, all levels the reference")
+    contributions: list[AttributeContribution]
+    sum: float
+
+
+class Coefficient(Answer):
+    """A coefficient of a linear function in the units of the data; what has no standard error has null."""
+
+    label: _Value | None = Field(None, description="of a classifier: the class that the function is the score of")
+    variable: str = Field(description="what it is multiplied by, in words")
+    kind: Literal["intercept", "number", "power", "level", "missing"]
+    column: str | None = None
+    level: _Value | None = Field(None, description="of an indicator: the level for which it is 1")
+    reference: _Value | None = Field(None, description="the column's level for which all indicators are 0")
+    power: int | None = None
+    centre: float | None = Field(None, description="of powers: the variable is ((value - centre) / unit) ^ power")
+    unit: float | None = None
+    estimate: float
+    standard_error: float | None
+    t: float | None = Field(description="estimate divided by standard error")
+    p_value: float | None = Field(
+        description="two-sided, of t under the hypothesis of 0: Student's t, for a classifier the normal distribution"
+    )
+    low: float | None = Field(description="of the confidence interval")
+    high: float | None
+
+
+class TriedFit(Answer):
+    """A strength and degree that was judged by rows left out."""
+
+    alpha: float
+    degree: int
+    loss: float = Field(description="mean squared error, or nats of cross-entropy, on the rows left out")
+    standard_error: float | None
+
+
+class Coefficients(Answer):
+    """A linear model's coefficients, its fit to the training rows, and what was tried to choose it."""
+
+    model: str
+    version: int = Field(ge=1)
+    task: Literal["classification", "regression"]
+    classes: list[_Value] | None = None
+    link: Literal["identity", "logistic", "softmax"]
+    alpha: float = Field(description="strength of the penalty; 0 without")
+    degree: int
+    level: float = Field(description="of the confidence intervals")
+    formula: str
+    coefficients: list[Coefficient]
+    statistics: dict[str, float | None]
+    warnings: list[str] = Field(description="what was done otherwise than asked")
+    tried: list[TriedFit] | None = Field(None, description="null where nothing was to be chosen")
