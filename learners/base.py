@@ -176,6 +176,11 @@ class Learner(Parameterised, ABC):
         return made
 
     @property
+    def unpacked_bytes(self) -> int:
+        """Memory that answering takes beside the model's own arrays, about."""
+        return 0
+
+    @property
     def is_fitted(self) -> bool:
         return hasattr(self, "columns_")
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from learners.base import Learner, ModelState
+from learners.ensembles import AdaBoostClassifier, BaggingClassifier, BaggingRegressor
 from learners.errors import ModelFormatError, ParameterError, quoted
 from learners.linear import LinearRegressor, LogisticClassifier
 from learners.neighbors.classifier import NearestNeighborsClassifier
@@ -27,6 +28,9 @@ LEARNERS: tuple[type[Learner], ...] = (
     LocalLinearRegressor,
     LinearRegressor,
     LogisticClassifier,
+    AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
 )
 
 _BY_NAME = {learner.name: learner for learner in LEARNERS}

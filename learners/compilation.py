@@ -63,11 +63,16 @@ def _exercise(learner: type[Learner], params: dict[str, Any]) -> None:
     table.values.flags.writeable = False
     for rows in (table, Table(table.columns, np.asfortranarray(np.nan_to_num(table.values)))):
         try:
-            fitted = learner.from_params(params).fit(rows, target)
+            fitted = learner.from_params(_briefly(learner) | params).fit(rows, target)
         except LearnerError:
             return  # a combination that the learner refuses
         fitted.predict(table)
         fitted.explain(table.take(np.arange(2)))
+
+
+def _briefly(learner: type[Learner]) -> dict[str, Any]:
+    """Two members of an ensemble call every kernel that a hundred call."""
+    return {"members": 2} if any(parameter.name == "members" for parameter in learner.parameters()) else {}
 
 
 def _sample() -> tuple[Table, Series, Series]:

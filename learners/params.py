@@ -28,6 +28,7 @@ __all__ = [
     "flag",
     "integer",
     "learner",
+    "like",
     "mapping",
     "matrix",
     "real",
@@ -103,6 +104,13 @@ def matrix(meaning: str, *, none_means: str) -> Any:
     return _field(Parameter("object", None, meaning, nested=True, none_means=none_means))
 
 
+def like(declaring: type[Parameterised], name: str, **changes: Any) -> Any:
+    """The same parameter as another learner's of that name, but for some members of its declaration."""
+    declared = next(parameter for parameter in declaring.parameters() if parameter.name == name)
+    changed = dataclasses.replace(declared, **changes)
+    return dataclasses.field(default=changed.default, metadata={_KEY: changed})
+
+
 def _field(parameter: Parameter, only_with: OnlyWith | None = None) -> Any:
     declared = dataclasses.replace(
         parameter, optional=bool(parameter.none_means), only_with=tuple((only_with or {}).items())
@@ -113,7 +121,7 @@ def _field(parameter: Parameter, only_with: OnlyWith | None = None) -> Any:
 Declared = TypeVar("Declared")
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(integer, real, flag, choice, mapping, matrix))
+@dataclass_transform(kw_only_default=True, field_specifiers=(integer, real, flag, choice, mapping, matrix, like))
 def learner(cls: type[Declared]) -> type[Declared]:
     """Class decorator: a keyword-only constructor from the declared parameters."""
     return dataclasses.dataclass(kw_only=True, eq=False, repr=False)(cls)

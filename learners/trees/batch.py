@@ -1,4 +1,4 @@
-"""Many rows through a tree at once: every step moves each of them one level down, by array operations.
+"""Many rows through one tree or several at once: every step moves each of them one level down, by array operations.
 
 For a batch this is as fast as a compiled loop, and it needs no compiler in the process that answers. What
 :func:`learners.trees.branching.branch_of` says of one value is said here of arrays; tests hold the two together.
@@ -88,27 +88,43 @@ class BatchWalk:
             Node ids, shape (n,).
         """
         n_rows = cells.shape[1]
-        nodes = np.zeros(n_rows, np.intp)
-        if not self._is_leaf[0]:
-            for first in range(0, n_rows, _ROWS_AT_ONCE):
-                end = min(first + _ROWS_AT_ONCE, n_rows)
-                nodes[first:end] = self._walk(cells, _starts(cells, np.arange(first, end)))
+        if self._is_leaf[0]:
+            return np.zeros(n_rows, np.intp)
+        return self.descend_from(np.zeros(n_rows, np.intp), cells, np.arange(n_rows))
+
+    def descend_from(self, roots: IntArray, cells: FloatArray, rows: IntArray) -> IntArray:
+        """The same of some rows, each from a node of its own: the root of one of several trees.
+
+        Args:
+            roots: node ids, shape (m,).
+            cells: as for :meth:`descend`.
+            rows: shape (m,).
+
+        Returns:
+            Node ids, shape (m,).
+        """
+        nodes = np.empty(len(rows), np.intp)
+        for first in range(0, len(rows), _ROWS_AT_ONCE):
+            part = slice(first, first + _ROWS_AT_ONCE)
+            nodes[part] = self._walk(roots[part], cells, _starts(cells, rows[part]))
         return nodes
 
     def undecided(self, nodes: IntArray) -> IntArray:
         """The places of those nodes that are no leaves."""
         return np.flatnonzero(~self._is_leaf.take(nodes))
 
-    def _walk(self, cells: FloatArray, starts: IntArray) -> IntArray:
-        """The same for the rows that begin so."""
-        reached = np.zeros(len(starts), np.intp)
+    def _walk(self, roots: IntArray, cells: FloatArray, starts: IntArray) -> IntArray:
+        """The same for few enough rows that begin so."""
+        reached = roots.copy()
         places, nodes = np.arange(len(starts)), reached
+        steps = 1  # which is all that a stump takes
         while len(places):
-            for _ in range(_STEPS):
+            for _ in range(steps):
                 before, nodes = nodes, self._step(cells, starts, nodes)
             reached[places] = nodes
-            on_the_way = np.flatnonzero(nodes != before)
+            on_the_way = np.flatnonzero((nodes != before) & ~self._is_leaf.take(nodes))
             places, starts, nodes = places[on_the_way], starts[on_the_way], nodes[on_the_way]
+            steps = _STEPS
         return reached
 
     def _step(self, cells: FloatArray, starts: IntArray, before: IntArray) -> IntArray:
@@ -179,18 +195,22 @@ class BatchWalk:
         found = known & (self._level_keys[at] == keys)
         return np.where(found, self._level_branches[at], np.where(other >= 0, other, UNSEEN_LEVEL))
 
-    def reach(self, cells: FloatArray, rows: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+    def reach(
+        self, cells: FloatArray, rows: IntArray, roots: IntArray | None = None
+    ) -> tuple[IntArray, IntArray, FloatArray]:
         """The leaves that rows reach when they go down every branch where their values decide nothing.
 
         Args:
             cells: shape (d, n), in one piece, by column or by row.
             rows: the rows asked for, shape (m,).
+            roots: the node at which each begins, shape (m,); None for the first.
 
         Returns:
             Places in ``rows``, leaves and shares, one entry to each leaf that a row reaches: in the order of
             the rows, each row's largest share first, of equal shares the lowest id.
         """
-        owners, nodes, shares = np.arange(len(rows)), np.zeros(len(rows), np.intp), np.ones(len(rows))
+        nodes = np.zeros(len(rows), np.intp) if roots is None else roots
+        owners, shares = np.arange(len(rows)), np.ones(len(rows))
         found = []
         while True:
             at_leaf = self._is_leaf.take(nodes)
@@ -219,11 +239,13 @@ class BatchWalk:
             np.concatenate((shares[moved], shares[parents] * self._share.take(children))),
         )
 
-    def divided(self, cells: FloatArray, rows: IntArray, answers: FloatArray) -> FloatArray:
+    def divided(
+        self, cells: FloatArray, rows: IntArray, answers: FloatArray, roots: IntArray | None = None
+    ) -> FloatArray:
         """The mean of the answers of the leaves that each row reaches, weighted by its shares, heaviest first.
 
         Args:
-            cells, rows: as for :meth:`reach`.
+            cells, rows, roots: as for :meth:`reach`.
             answers: by node, shape (N, K).
 
         Returns:
@@ -233,10 +255,11 @@ class BatchWalk:
         at_once = max(1, _LEAVES_AT_ONCE // self._n_leaves)
         for first in range(0, len(rows), at_once):
             part = rows[first : first + at_once]
-            owners, leaves, shares = self.reach(cells, part)
+            own = None if roots is None else roots[first : first + at_once]
+            owners, leaves, shares = self.reach(cells, part, own)
             for k in range(answers.shape[1]):  # bincount adds in the order of the entries
-                own = shares * answers[leaves, k]
-                out[first : first + at_once, k] = np.bincount(owners, own, minlength=len(part))
+                added = shares * answers[leaves, k]
+                out[first : first + at_once, k] = np.bincount(owners, added, minlength=len(part))
         return out
 
 

@@ -15,7 +15,7 @@ from learners.trees.combined.tests import CODE, CombinedTests
 from learners.trees.following import follow_heaviest
 from learners.trees.growth import Growth, finished
 from learners.trees.nodes import THRESHOLD, Nodes
-from learners.trees.setup import GrowthOptions, prepare
+from learners.trees.setup import GrowthOptions, Prepared, prepare
 from learners.trees.threaded import grow_threaded
 from learners.types import FloatArray
 
@@ -42,8 +42,17 @@ def grow_tree(
     if table.values.size < LEAST_CELLS_FOR_THREADS:
         options = replace(options, threads=1)
     progress(0.0, "sorting columns")
-    growth = Growth(prepare(table, target, n_classes, weights, options))
+    prepared = prepare(table, target, n_classes, weights, options)
     progress(0.0, "growing")
+    return grow_prepared(prepared, table, weights, options, progress)
+
+
+def grow_prepared(
+    prepared: Prepared, table: Table, weights: FloatArray, options: GrowthOptions, progress: Progress = no_progress
+) -> Nodes:
+    """Grow a tree from columns that are laid out already, whose keys, rows and numbers it uses up."""
+    growth = Growth(prepared)
+    del prepared
     if options.combines:
         grow_best_first(growth, options.max_leaves, progress, CombinedSearch(table.columns, options))
     elif options.max_leaves is not None:

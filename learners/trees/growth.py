@@ -37,8 +37,9 @@ _BUDGET = 10_000_000
 #: grows by half when needed, which takes a copy.
 _ROWS_A_NODE = 4
 _FEWEST_NODES, _MOST_NODES = 1024, 1 << 18
-#: The same for entries of levels and for waiting nodes.
-_FEWEST_ENTRIES = 64
+#: The same for entries of levels, of which there are at first enough for a test on any column within reason, and for
+#: waiting nodes.
+_FEWEST_ENTRIES, _MOST_ENTRIES = 64, 1 << 14
 
 
 class Growth:
@@ -51,7 +52,9 @@ class Growth:
         self.work: Work = new_work(prepared.problem, prepared.rules)
         columns = len(prepared.problem.columns)
         room = min(max(prepared.n_rows // _ROWS_A_NODE, _FEWEST_NODES), _MOST_NODES)
-        self.grown: Grown = new_grown(room, _FEWEST_ENTRIES, _FEWEST_ENTRIES, columns, prepared.rules.n_values)
+        codes = int(prepared.problem.columns.view(np.ndarray)["n_codes"].max(initial=0)) + 1
+        entries = min(max(codes, _FEWEST_ENTRIES), _MOST_ENTRIES)
+        self.grown: Grown = new_grown(room, entries, _FEWEST_ENTRIES, columns, prepared.rules.n_values)
         self.counters: IntArray = np.zeros(N_COUNTERS, np.int64)
         self.grown.nodes[0].count = prepared.n_rows
         self.counters[N_NODES] = 1

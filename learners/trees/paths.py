@@ -37,11 +37,24 @@ def explain_row(
         row: float64 (d,), writable.
         labels: class labels, or ``None`` for regression.
     """
-    leaves, weights = tree.reach(row)
+    return explain_reached(nodes, tree.answers, columns, row, labels, *tree.reach(row))
+
+
+def explain_reached(
+    nodes: Nodes,
+    answers: FloatArray,
+    columns: Sequence[Column],
+    row: FloatArray,
+    labels: tuple[Scalar, ...] | None,
+    leaves: IntArray,
+    weights: FloatArray,
+) -> PathExplanation:
+    """The same where it is known which leaves the row reaches and with which share, and what nodes answer, (N, K)."""
     kept = _heaviest(nodes.depth[leaves], weights)
     known: dict[int, Step] = {}
     branches = tuple(
-        _branch(nodes, tree, columns, row, labels, int(leaves[place]), float(weights[place]), known) for place in kept
+        _branch(nodes, answers, columns, row, labels, int(leaves[place]), float(weights[place]), known)
+        for place in kept
     )
     left_out = np.delete(weights, kept)
     return PathExplanation(branches, len(left_out), float(left_out.sum()))
@@ -58,7 +71,7 @@ def _heaviest(depths: Int32Array, weights: FloatArray) -> IntArray:
 
 def _branch(
     nodes: Nodes,
-    tree: PackedTree,
+    answers: FloatArray,
     columns: Sequence[Column],
     row: FloatArray,
     labels: tuple[Scalar, ...] | None,
@@ -66,7 +79,7 @@ def _branch(
     weight: float,
     known: dict[int, Step],
 ) -> Branch:
-    answer = tree.answers[leaf].tolist()
+    answer = answers[leaf].tolist()
     return Branch(
         leaf=leaf,
         weight=weight,

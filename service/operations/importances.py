@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from learners._accel import uncompiled
+from learners.ensembles.fitted import FittedEnsemble
 from learners.errors import LearnerError, ParameterError
 from learners.reasons.permutation import default_metric, permutation_importance
 from learners.table import Series
@@ -43,20 +44,20 @@ class Shuffled:
 
 
 def importances(model: ServedModel) -> dict[str, Any]:
-    """The version and each column's share of the decrease of impurity.
+    """The version and each column's share of the decrease of impurity; or what an ensemble measured instead.
 
     Raises:
-        Conflict: the model is no tree.
+        Conflict: the model is neither a tree nor of trees.
     """
     learner = model.learner
-    if not isinstance(learner, TreeEstimator):
+    if not isinstance(learner, TreeEstimator | FittedEnsemble):
         message = f"a {learner.name} has no impurity that its columns decrease; ask for kind=permutation"
         raise Conflict(f"The model has no such importances: {message}", [Fault(message, parameter="ref")])
     shares = learner.feature_importances_.tolist()
     listed = [
         {"column": column.name, "importance": share} for column, share in zip(learner.columns_, shares, strict=True)
     ]
-    return model.identity.to_json() | {"kind": "impurity", "importances": listed}
+    return model.identity.to_json() | {"kind": getattr(learner, "importance", "impurity"), "importances": listed}
 
 
 def shuffled_importances(shelf: Shelf, model: ServedModel, wanted: Shuffled) -> dict[str, Any]:

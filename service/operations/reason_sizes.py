@@ -12,6 +12,7 @@ import numpy as np
 
 from learners._accel import uncompiled
 from learners.base import Learner
+from learners.ensembles.fitted import FittedEnsemble
 from learners.linear.fitted import FittedLinear
 from learners.neighbors.estimator import NeighborsEstimator
 from learners.rules.fitted import FittedRules
@@ -78,6 +79,8 @@ def reason_sizes(learner: Learner, values: FloatArray) -> Iterator[IntArray]:
             with uncompiled():
                 fired = learner.apply(Table(learner.columns_, part))
             yield fired.astype(np.int64) + np.diff(learner.ordered_rules_.start)[fired]
+        elif isinstance(learner, FittedEnsemble):
+            yield learner.reason_sizes(part)
         elif isinstance(learner, NeighborsEstimator):
             yield learner.reason_sizes(len(part))
         elif isinstance(learner, FittedLinear):

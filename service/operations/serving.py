@@ -134,12 +134,13 @@ class Serving:
             model = self._models.get(version.id)
             if model is None:
                 path = self._blobs.path(version.blob_sha256)
+                learner = load_model(load_file(path))
                 model = ServedModel(
-                    load_model(load_file(path)),
+                    learner,
                     Identity(workspace, name, version.version, version.task),
                     version.schema.get("missing_tokens", ("",)),
                     NumberSyntax(**version.schema.get("numbers", {})),
-                    size=path.stat().st_size,
+                    size=path.stat().st_size + learner.unpacked_bytes,
                 )
                 self._make_room(model.size)
                 self._models[version.id] = model

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, Stri
 
 from service.schemas.base import Answer, ProblemFault
 from service.schemas.contributions import LinearPredictor
+from service.schemas.ensembles import ColumnVotes, MemberVote
 from service.schemas.linear import LinearReason
 from service.schemas.neighbours import NeighbourInterval, NeighbourReason, OmittedNeighbours
 
@@ -237,14 +238,24 @@ class FailedRule(Answer):
     failed: Judgement = Field(description="its first condition that does not hold")
 
 
+class MemberPath(Answer):
+    """The way of the row through one member's tree."""
+
+    member: int
+    kind: Literal["path"]
+    branches: list[Branch]
+    omitted: Omitted | None = None
+
+
 class Explanation(Prediction):
     """The reason of one answer, `kind` tells its form.
 
     A `path` has the branches that the row followed; a `rule` the first rule that covers the row; `neighbours` the
-    training rows that voted, the nearest first; `contributions` what each column adds to a linear model's answer.
+    training rows that voted, the nearest first; `contributions` what each column adds to a linear model's answer;
+    `votes` every member's vote and the paths of a few; `additive` what each column adds to the votes.
     """
 
-    kind: Literal["path", "rule", "neighbours", "contributions"] | None = None
+    kind: Literal["path", "rule", "neighbours", "contributions", "votes", "additive"] | None = None
     branches: list[Branch] | None = None
     omitted: Omitted | None = None
     rank: int | None = Field(None, description="the rule's place, from 1 on")
@@ -280,6 +291,12 @@ class Explanation(Prediction):
         "1 / (1 + exp(-sum)); each class has exp(sum), divided by all of these",
     )
     predictors: list[LinearPredictor] | None = Field(None, description="linear functions of the row")
+    votes: list[MemberVote] | None = None
+    paths: list[MemberPath] | None = Field(None, description="of the members that the answer owes most")
+    against: Label | None = Field(None, description="of additive reasons: the class with the next most votes")
+    margin: float | None = Field(None, description="the answer's share of all votes less that of `against`")
+    weight: float | None = Field(None, description="of all votes: the sum of the members' log odds to be right")
+    columns: list[ColumnVotes] | None = Field(None, description="of additive reasons, the largest margin first")
 
 
 class Explanations(_Answers):

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import json
 import pkgutil
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -80,9 +81,11 @@ def test_learners_are_made_with_checked_parameters() -> None:
         catalog.make(learner.name, {"no_such": 1})
 
 
+@cache
 def fitted(learner: type[Learner]) -> tuple[Learner, samples.Sample]:
     sample = samples.mixed(learner.capabilities)
-    return learner().fit(sample.table, sample.target), sample
+    few = {"members": 4} if any(parameter.name == "members" for parameter in learner.parameters()) else {}
+    return learner.from_params(few).fit(sample.table, sample.target), sample
 
 
 @pytest.mark.parametrize("learner", catalog.LEARNERS, ids=lambda one: one.name)

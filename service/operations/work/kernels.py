@@ -12,7 +12,6 @@ from learners import catalog
 from learners._accel import uncompiled
 from learners.base import Progress
 from learners.compilation import compile_default
-from learners.table import Table
 
 #: A tree of so many cells is grown in a few seconds by plain Python.
 _FEW_CELLS = 30_000
@@ -42,16 +41,22 @@ def warm(compiled: Path) -> None:
             compile_default(learner)
 
 
-def kernels(compiled: str | None, learner: str, table: Table, progress: Progress) -> AbstractContextManager[None]:
+def kernels(compiled: str | None, learner: str, n_cells: int, progress: Progress) -> AbstractContextManager[None]:
     """How kernels are run: those of a small part as plain Python, as long as they are being compiled.
 
     The first training on a machine so takes some seconds instead of the compiler's time; the model is
     the same to the bit. A large part waits for the compiler rather than do its work a second time.
+
+    Args:
+        compiled: the folder of :func:`compile_ahead`, if there is one.
+        learner: its name in the catalogue.
+        n_cells: of the table, as often as it is learned from.
+        progress: told of the waiting.
     """
     if compiled is None:
         return contextlib.nullcontext()
     flag = Path(compiled) / learner
-    if not flag.exists() and table.n_rows * table.n_columns <= _FEW_CELLS:
+    if not flag.exists() and n_cells <= _FEW_CELLS:
         return uncompiled()
     give_up_at = time.monotonic() + _COMPILER_SECONDS
     while not flag.exists() and flag.parent.exists() and time.monotonic() < give_up_at:

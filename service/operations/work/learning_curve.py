@@ -13,7 +13,7 @@ from learners.evaluation.learning_curve import partial_split
 from service.operations.submission.selection import n_splits
 from service.operations.work.evaluating import combine_parts, splits_of
 from service.operations.work.kernels import kernels
-from service.operations.work.part import Kind, Part, Request, Result, Results, make_learner
+from service.operations.work.part import Kind, Part, Request, Result, Results, cells_to_learn, make_learner
 from service.operations.work.training import target_of
 from service.store.tables import Dataset, Job
 
@@ -35,7 +35,7 @@ def run(part: Part) -> Result:
     share, fold = (int(number) for number in _NAME.fullmatch(part.name).groups())  # type: ignore[union-attr]
     splits = splits_of(request["evaluation"], data, request["seed"])
     split = partial_split(splits[fold - 1], request["shares"][share - 1], data.target, request["seed"], data.times)
-    with kernels(part.options.get("compiled"), request["learner"], data.table, part.progress):
+    with kernels(part.options.get("compiled"), request["learner"], cells_to_learn(request, data.table), part.progress):
         result = evaluate_fold(
             lambda: make_learner(request),
             data.table,

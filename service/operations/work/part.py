@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from learners import catalog
 from learners.base import Learner, Progress
+from learners.table import Table
 from service.operations.learning_data import LearningData, prepare
 from service.store import jobs
 from service.store.blobs import Blobs
@@ -86,6 +87,11 @@ def opened(url: str, cache: str, cache_bytes: int) -> tuple[Store, Blobs]:
     """One store for the life of the process."""
     store = Store(url)
     return store, Blobs(store, Path(cache), cache_bytes)
+
+
+def cells_to_learn(request: Request, table: Table) -> int:
+    """How many cells are learned from, by an ensemble as often as it has members."""
+    return table.n_rows * table.n_columns * int(getattr(make_learner(request), "members", 1))
 
 
 def make_learner(request: Request, changes: Mapping[str, Any] | None = None) -> Learner:

@@ -1,0 +1,198 @@
+"""Bagging: trees that each learn from a sample of the rows, and answer by their mean (Breiman 1996)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from learners.base import (
+    Capabilities,
+    ModelState,
+    Progress,
+    Regressor,
+    check_training,
+    check_weights,
+    no_progress,
+)
+from learners.class_weights import class_factors, weigh
+from learners.decisions import utility_matrix
+from learners.ensembles.drawing import Draws
+from learners.ensembles.fitted import FittedEnsemble, FittedVotes, impurity_importances
+from learners.ensembles.growing import for_each, span
+from learners.ensembles.members import MemberTrees
+from learners.ensembles.out_of_bag import Judged, OutOfBag
+from learners.ensembles.parameters import ClassTreeMembers, DrawnMembers
+from learners.params import learner
+from learners.table import Series, Table
+from learners.trees.nodes import Nodes
+from learners.trees.regressor import check_target
+from learners.trees.setup import by_column
+from learners.trees.shared import SharedColumns
+from learners.types import FloatArray
+
+#: Growing is so much of the work where rows are judged out of bag as well.
+_GROWING = 0.8
+
+
+class FittedBag(FittedEnsemble):
+    """What an ensemble of trees on samples holds beside its members.
+
+    Fitted attributes:
+        out_of_bag_: see :class:`~learners.ensembles.out_of_bag.OutOfBag`; ``None`` if it was not asked for, or there
+            are no such rows.
+    """
+
+    out_of_bag_: OutOfBag | None
+
+    def get_state(self) -> ModelState:
+        state = super().get_state()
+        state.header["out_of_bag"] = None if self.out_of_bag_ is None else self.out_of_bag_.to_json()
+        return state
+
+    @classmethod
+    def from_state(cls, state: ModelState) -> Self:
+        made: Self = super().from_state(state)
+        found = state.header["out_of_bag"]
+        made.out_of_bag_ = None if found is None else OutOfBag(**found)
+        return made
+
+
+@learner
+class BaggedTrees(FittedBag, DrawnMembers):
+    """Base of the ensembles of trees on samples."""
+
+    def _grow_all(
+        self,
+        X: Any,
+        table: Table,
+        target: Series,
+        weights: FloatArray,
+        criterion: str,
+        utility: FloatArray | None,
+        progress: Progress,
+    ) -> None:
+        """Grow all members, and ask them about the rows out of bag."""
+        threads, n_members = int(self.threads), int(self.members)
+        cells = np.ascontiguousarray(target.cells)
+        regression = criterion == "variance"
+        progress(0.0, "sorting columns")
+        n_classes = 0 if regression else len(target.column.levels)
+        shared = SharedColumns(table, cells, n_classes, weights, self._options(criterion, threads))
+        draws = Draws(weights, float(self.sample_fraction), int(self.seed))
+
+        def grow(member: int, told: Progress) -> Nodes:
+            return self._finished(shared.grow(draws.counts(member), progress=told))
+
+        last = _GROWING if self._judges else 1.0
+        trees = for_each(grow, n_members, threads, span(progress, 0.0, last), "members grown")
+        members = MemberTrees.of(trees, table.columns, regression=regression)
+        judged = Judged(members, draws, by_column(table.values), cells, utility, threads)
+        out_of_bag, importances = self._judge(judged, span(progress, last, 1.0))
+        shares = np.full(n_members, 1.0 / n_members)
+        self._remember_columns(X, table)
+        self.target_ = target.column
+        self._set_members(members, shares)
+        self.out_of_bag_ = out_of_bag
+        self.feature_importances_ = impurity_importances(trees, shares, table) if importances is None else importances
+        progress(1.0, f"{n_members} members")
+
+    @abstractmethod
+    def _columns_a_node(self, n_columns: int) -> int | None:
+        """On how many of the columns each node looks for its test; ``None``: all."""
+
+    @property
+    def _judges(self) -> bool:
+        return bool(self.out_of_bag) or self.importance == "permutation"
+
+    def _judge(self, judged: Judged, progress: Progress) -> tuple[OutOfBag | None, FloatArray | None]:
+        """The error out of bag and the importances by permutation, as far as they are asked for."""
+        permutes = self.importance == "permutation"
+        error = judged.error(span(progress, 0.0, 0.2 if permutes else 1.0)) if self.out_of_bag else None
+        return error, judged.permutation_importances(span(progress, 0.2, 1.0)) if permutes else None
+
+    def _finished(self, nodes: Nodes) -> Nodes:
+        return self._followed(nodes)
+
+
+@learner
+class BaggedClassTrees(BaggedTrees, FittedVotes, ClassTreeMembers):
+    """The same of classes."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
+        """Grow each member on a sample of the rows; see :meth:`learners.base.Learner.fit`."""
+        self.check_params()
+        self.check_together()
+        table, target = check_training(X, y, classification=True)
+        weights = check_weights(sample_weight, table.n_rows)
+        if self.class_weight is not None:
+            weights = weigh(weights, class_factors(self.class_weight, target.column)[target.cells.astype(np.int64)])
+        utility = utility_matrix(self.utility, target.column)
+        self._grow_all(X, table, target, weights, self.criterion, utility, progress)
+        self._set_classes(target.column)
+        return self
+
+    def _finished(self, nodes: Nodes) -> Nodes:
+        return ClassTreeMembers._finished(self, nodes)
+
+
+@learner
+class BaggedNumberTrees(BaggedTrees, Regressor):
+    """The same of numbers."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
+        """Grow each member on a sample of the rows; see :meth:`learners.base.Learner.fit`."""
+        self.check_params()
+        self.check_together()
+        table, target = check_training(X, y, classification=False)
+        weights = check_weights(sample_weight, table.n_rows)
+        check_target(target)
+        self._grow_all(X, table, target, weights, "variance", None, progress)
+        return self
+
+    def predict(self, X: Any) -> FloatArray:
+        """The mean of the members' answers; shape (n,)."""
+        return self._answers(X)[:, 0]
+
+
+_CLASSES = Capabilities(
+    task="classification",
+    explanations=("votes",),
+    missing=True,
+    categories=True,
+    column_order_matters=True,  # of equally good tests the first column's is made
+    row_order_matters=True,  # rows are drawn by their places
+)
+_NUMBERS = replace(_CLASSES, task="regression")
+
+
+@learner
+class BaggingClassifier(BaggedClassTrees):
+    """Trees on samples of the rows; a class's probability is the mean of the members' leaf shares."""
+
+    name: ClassVar[str] = "bagging-classifier"
+    summary: ClassVar[str] = (
+        "Averages trees that each learned from a sample of the rows, and tells the error to be expected from the rows "
+        "that each left out."
+    )
+    capabilities: ClassVar[Capabilities] = _CLASSES
+
+    def _columns_a_node(self, n_columns: int) -> int | None:
+        return None
+
+
+@learner
+class BaggingRegressor(BaggedNumberTrees):
+    """Trees on samples of the rows; the answer is the mean of theirs."""
+
+    name: ClassVar[str] = "bagging-regressor"
+    summary: ClassVar[str] = (
+        "Averages the numbers of trees that each learned from a sample of the rows, and tells the error to be expected "
+        "from the rows that each left out."
+    )
+    capabilities: ClassVar[Capabilities] = _NUMBERS
+
+    def _columns_a_node(self, n_columns: int) -> int | None:
+        return None

@@ -1,0 +1,47 @@
+"""Which rows each member learns from: as many draws with replacement as there are rows (Breiman 1996)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from learners.types import FloatArray, IntArray
+
+#: Draws are at most so many times the rows, however much these weigh.
+_MOST_A_ROW = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """The samples of all members: a function of seed and member alone, whatever thread asks in whatever order.
+
+    A row of weight 2 is drawn as two rows are. There are as many draws as the weights sum to, at least as many as
+    rows, so that weights that sum to 1 do not make tiny samples.
+
+    Args:
+        weights: of the rows, shape (n,); one of weight 0 is never drawn.
+        fraction: share of that number that is drawn.
+        seed: from 0 on.
+    """
+
+    weights: FloatArray
+    fraction: float
+    seed: int
+
+    def generator(self, member: int, purpose: int = 0) -> np.random.Generator:
+        """A stream of chance of the member's own, another for each purpose."""
+        return np.random.default_rng((self.seed, member, purpose))
+
+    def counts(self, member: int) -> FloatArray:
+        """How often each row is in a member's sample, shape (n,)."""
+        bounds = np.cumsum(self.weights)
+        n_rows = int(np.count_nonzero(self.weights))
+        n_draws = max(round(self.fraction * float(np.clip(round(bounds[-1]), n_rows, _MOST_A_ROW * n_rows))), 1)
+        drawn = self.generator(member).random(n_draws) * bounds[-1]
+        rows = np.minimum(np.searchsorted(bounds, drawn, side="right"), np.flatnonzero(self.weights)[-1])
+        return np.bincount(rows, minlength=len(bounds)).astype(np.float64)
+
+    def left_out(self, member: int) -> IntArray:
+        """The rows that are not in a member's sample, ascending."""
+        return np.flatnonzero((self.counts(member) == 0) & (self.weights > 0))

@@ -1,0 +1,119 @@
+"""What fitted ensembles of trees hold, answer and say of themselves."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from learners.base import Classifier, Learner, ModelState
+from learners.decisions import plain_utility, utility_matrix
+from learners.ensembles.members import MemberTrees
+from learners.ensembles.reasons import MOST_PATHS, explain_votes
+from learners.explanation import Explanation
+from learners.table import Column, Table
+from learners.trees.nodes import Nodes
+from learners.trees.paths import MAX_TESTS
+from learners.trees.setup import by_column
+from learners.types import FloatArray, IntArray, Scalar
+
+
+class FittedEnsemble(Learner):
+    """What an ensemble of trees holds beside what every learner does.
+
+    Fitted attributes:
+        members_: the trees.
+        weights_: the share of each member in the answer, shape (M,); they sum to 1.
+        feature_importances_: share of each column in the members' total decrease of impurity, shape (d,).
+    """
+
+    #: Whether members vote for one class each, rather than with their class shares.
+    votes_hard: ClassVar[bool] = False
+    members_: MemberTrees
+    weights_: FloatArray
+    feature_importances_: FloatArray
+
+    def _set_members(self, members: MemberTrees, weights: FloatArray) -> None:
+        self.members_ = members
+        self.weights_ = weights
+
+    @property
+    def n_members_(self) -> int:
+        self.check_fitted()
+        return len(self.members_)
+
+    def _answers(self, X: Any) -> FloatArray:
+        table = self.check_table(X)
+        return self.members_.answers(by_column(table.values), self.weights_, hard=self.votes_hard)
+
+    def explain(self, X: Any) -> list[Explanation]:
+        """The members' votes; see :class:`~learners.ensembles.explanation.VotesExplanation`."""
+        table = self.check_table(X)
+        return explain_votes(self.members_, self.weights_, table.values, self._labels(), hard=self.votes_hard)
+
+    def _labels(self) -> tuple[Scalar, ...]:
+        return () if self.target_.is_numeric else self.target_.labels
+
+    @property
+    def unpacked_bytes(self) -> int:
+        return self.members_.unpacked_bytes
+
+    def reason_sizes(self, values: FloatArray) -> IntArray:
+        """The most votes and tests that the reason of each row goes through; values of shape (n, d)."""
+        if "additive" in self.capabilities.explanations and self.members_.is_of_stumps:
+            return np.full(len(values), len(self.columns_) + 1)
+        with_levels = np.array([not column.is_numeric for column in self.columns_])
+        unknown = np.isnan(values) | (with_levels & (values < 0))
+        nodes = self.members_.nodes
+        longest = int(nodes.depth.max())
+        divided = max(longest, min(MAX_TESTS, int(nodes.depth[nodes.leaves()].sum())))
+        sizes: IntArray = len(self.members_) + MOST_PATHS * np.where(unknown.any(axis=1), divided, longest)
+        return sizes
+
+    def get_state(self) -> ModelState:
+        header = self._header()
+        own = {"weights": self.weights_, "importances": self.feature_importances_}
+        return ModelState(header, self.members_.to_arrays() | own)
+
+    @classmethod
+    def from_state(cls, state: ModelState) -> Self:
+        made = cls._of_header(state.header)
+        members = MemberTrees.from_arrays(state.arrays, made.columns_, regression=made.target_.is_numeric)
+        made._set_members(members, state.arrays["weights"])
+        made.feature_importances_ = state.arrays["importances"]
+        return made
+
+
+class FittedVotes(FittedEnsemble, Classifier):
+    """The same of classes."""
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """The share of the members' votes for each class; shape (n, K)."""
+        return np.clip(self._answers(X), 0.0, 1.0)  # the sum of the shares may miss 1 by rounding
+
+    def _set_classes(self, target: Column) -> None:
+        self.target_ = target
+        self.classes_ = np.array(target.labels, dtype=object if target.level_type == "text" else None)
+        self.utility_ = utility_matrix(getattr(self, "utility", None), target)
+
+    def _plain(self, name: str, value: Any) -> Any:
+        if value is not None and name == "utility":
+            return plain_utility(value, self.target_)
+        return super()._plain(name, value)
+
+    @classmethod
+    def from_state(cls, state: ModelState) -> Self:
+        made: Self = super().from_state(state)
+        made._set_classes(made.target_)
+        return made
+
+
+def impurity_importances(trees: list[Nodes], weights: FloatArray, table: Table) -> FloatArray:
+    """The mean over trees, by their weights, of each column's share of the decrease; shape (d,), summing to 1 or 0."""
+    total = np.zeros(table.n_columns)
+    for tree, weight in zip(trees, weights.tolist(), strict=True):
+        inner = tree.feature >= 0
+        decrease = tree.weight[inner] * tree.gain[inner]
+        own = np.bincount(tree.feature[inner], weights=decrease, minlength=table.n_columns)
+        total += weight * own / own.sum() if own.sum() > 0 else 0.0
+    return total / total.sum() if total.sum() > 0 else total

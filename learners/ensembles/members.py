@@ -1,0 +1,180 @@
+"""The trees of an ensemble as one node array with several roots, through which rows walk all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from learners.decisions import decide
+from learners.ensembles.storage import restored, stored
+from learners.table import Column
+from learners.trees.batch import BatchWalk
+from learners.trees.nodes import Nodes
+from learners.trees.traverse import PackedTree, pack
+from learners.types import Array, FloatArray, IntArray
+
+#: Rows times members that walk together: it bounds the memory.
+_ENTRIES_AT_ONCE = 200_000
+#: Ids of nodes, which move where trees are put one after the other.
+_NODE_IDS = ("first_child", "parent")
+
+
+@dataclass(frozen=True, eq=False)
+class MemberTrees:
+    """M trees over the same columns.
+
+    Attributes:
+        nodes: all trees' nodes, one tree after the other; ids count through all of them.
+        bounds: int64 (M + 1,), the first node of each tree, and the number of nodes.
+        columns: what the trees test.
+        regression: whether they answer numbers.
+    """
+
+    nodes: Nodes
+    bounds: IntArray
+    columns: tuple[Column, ...]
+    regression: bool
+
+    @classmethod
+    def of(cls, trees: Sequence[Nodes], columns: tuple[Column, ...], *, regression: bool) -> MemberTrees:
+        """Put trees, of which none has tests of several values, one after the other."""
+        bounds = np.concatenate(([0], np.cumsum([tree.n_nodes for tree in trees])))
+        levels = np.concatenate(([0], np.cumsum([len(tree.level_codes) for tree in trees])))
+        joined: dict[str, Any] = {}
+        for name in trees[0].own_arrays():
+            parts = [getattr(tree, name) for tree in trees]
+            if name in _NODE_IDS:
+                parts = [np.where(part >= 0, part + first, -1) for part, first in zip(parts, bounds, strict=False)]
+            elif name == "level_start":
+                parts = [part + first for part, first in zip(parts, levels, strict=False)]
+            joined[name] = np.concatenate(parts).astype(parts[0].dtype if name not in _MOVED else np.int32)
+        return cls(Nodes(**joined), bounds, columns, regression)
+
+    def __len__(self) -> int:
+        return len(self.bounds) - 1
+
+    @lru_cache(maxsize=256)  # noqa: B019 - of few trees at a time, and with them the ensemble is forgotten
+    def tree(self, member: int) -> Nodes:
+        """One of the trees by itself."""
+        first, last = int(self.bounds[member]), int(self.bounds[member + 1])
+        own: dict[str, Any] = self.nodes.own_arrays()
+        levels = {name: own.pop(name) for name in ("level_codes", "level_branch")}
+        own = {name: array[first:last] for name, array in own.items()}
+        for name in _NODE_IDS:
+            own[name] = np.where(own[name] >= 0, own[name] - first, -1).astype(np.int32)
+        return replace(self.nodes, **own, **levels)
+
+    @cached_property
+    def packed(self) -> PackedTree:
+        """All trees laid out for walking."""
+        return pack(self.nodes, self.columns, regression=self.regression)
+
+    @property
+    def roots(self) -> IntArray:
+        return self.bounds[:-1]
+
+    @cached_property
+    def _walk(self) -> BatchWalk:
+        return BatchWalk(self.packed.links, self.packed.splits, self.packed.levels)
+
+    @cached_property
+    def _votes(self) -> FloatArray:
+        """What each node's class is, as a row of 0 and one 1."""
+        return one_hot(self.packed.answers)
+
+    def answers(self, cells: FloatArray, weights: FloatArray, *, hard: bool) -> FloatArray:
+        """The members' answers times their weights, added up in the members' order.
+
+        Args:
+            cells: shape (d, n), by column or by row.
+            weights: shape (M,).
+            hard: whether a member votes for its likeliest class alone, in place of its class shares.
+
+        Returns:
+            Shape (n, K), or (n, 1) of numbers.
+        """
+        n_rows = cells.shape[1]
+        out = np.empty((n_rows, self.packed.answers.shape[1]))
+        at_once = max(1, _ENTRIES_AT_ONCE // len(self))
+        for first in range(0, n_rows, at_once):
+            rows = np.arange(first, min(first + at_once, n_rows))
+            own = self._of_rows(cells, np.tile(rows, len(self)), np.repeat(self.roots, len(rows)), hard=hard)
+            places, factors = np.tile(np.arange(len(rows)), len(self)), np.repeat(weights, len(rows))
+            # numbers as differences to the first member's, so that the mean of equal ones is exactly that
+            base = own[: len(rows)].copy() if self.regression else 0.0
+            if self.regression:
+                own -= np.tile(base, (len(self), 1))
+            for k in range(out.shape[1]):  # bincount adds in the order of the entries
+                out[rows, k] = np.bincount(places, factors * own[:, k], minlength=len(rows))
+            out[rows] += base
+        return out
+
+    def each(self, cells: FloatArray, *, hard: bool) -> FloatArray:
+        """What each member answers to each of a few rows, shape (M, n, K)."""
+        n_rows = cells.shape[1]
+        rows, starts = np.tile(np.arange(n_rows), len(self)), np.repeat(self.roots, n_rows)
+        return self._of_rows(cells, rows, starts, hard=hard).reshape(len(self), n_rows, -1)
+
+    def leaves(self, cells: FloatArray) -> IntArray:
+        """The node of its own tree by which each member answers each of a few rows, shape (M, n).
+
+        Of a divided row it is the leaf with its largest share.
+        """
+        n_rows = cells.shape[1]
+        rows, starts = np.tile(np.arange(n_rows), len(self)), np.repeat(self.roots, n_rows)
+        nodes = self._walk.descend_from(starts, cells, rows)
+        undecided = self._walk.undecided(nodes)
+        owners, reached, _ = self._walk.reach(cells, rows[undecided], starts[undecided])
+        nodes[undecided] = reached[np.searchsorted(owners, np.arange(len(undecided)))]
+        found: IntArray = (nodes - starts).reshape(len(self), n_rows)
+        return found
+
+    def of_member(self, member: int, cells: FloatArray, rows: IntArray) -> FloatArray:
+        """What one member answers to some rows, shape (m, K)."""
+        return self._of_rows(cells, rows, np.full(len(rows), self.bounds[member]), hard=False)
+
+    def _of_rows(self, cells: FloatArray, rows: IntArray, starts: IntArray, *, hard: bool) -> FloatArray:
+        """What the tree that begins at each start answers to each row, shape (m, K)."""
+        nodes = self._walk.descend_from(starts, cells, rows)
+        undecided = self._walk.undecided(nodes)
+        found = (self._votes if hard else self.packed.answers)[nodes]
+        if len(undecided):
+            shares = self._walk.divided(cells, rows[undecided], self.packed.answers, starts[undecided])
+            found[undecided] = one_hot(shares) if hard else shares
+        return found
+
+    def reached(self, cells: FloatArray, row: int, member: int) -> tuple[IntArray, FloatArray]:
+        """The leaves of a member's own tree that a row reaches, and its share in each."""
+        root = self.bounds[member]
+        _, leaves, shares = self._walk.reach(cells, np.array([row]), np.array([root]))
+        return leaves - root, shares
+
+    @property
+    def is_of_stumps(self) -> bool:
+        """Whether no member has more than one test."""
+        return bool(self.nodes.depth.max() <= 1)
+
+    @property
+    def unpacked_bytes(self) -> int:
+        """Memory that walking takes beside the stored arrays: some 90 bytes a node."""
+        return 90 * self.nodes.n_nodes
+
+    def to_arrays(self) -> dict[str, Array]:
+        return {"bounds": self.bounds} | stored(self.nodes)
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Array], columns: tuple[Column, ...], *, regression: bool) -> MemberTrees:
+        return cls(restored(arrays), arrays["bounds"], columns, regression)
+
+
+_MOVED = (*_NODE_IDS, "level_start")
+
+
+def one_hot(shares: FloatArray) -> FloatArray:
+    """1 for the class that is decided for and 0 for others, shape (n, K)."""
+    votes: FloatArray = np.eye(shares.shape[1])[decide(shares)]
+    return votes

@@ -1,0 +1,83 @@
+"""Columns laid out once for many trees, each of which grows by row weights of its own.
+
+Sorting and coding the columns costs as much as a small tree. The codes are only read by growing and are shared;
+keys, row numbers and weights are moved, so each tree has its own copy of those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from learners.base import Progress, no_progress
+from learners.table import Table
+from learners.trees.build import grow_prepared
+from learners.trees.nodes import Nodes
+from learners.trees.problem import MASS, WEIGHT, Problem
+from learners.trees.setup import GrowthOptions, Prepared, prepare
+from learners.types import BoolArray, FloatArray, IntArray
+
+
+class SharedColumns:
+    """A table's columns and its target, ready for trees.
+
+    Args:
+        table, target, n_classes, weights, options: as for :func:`~learners.trees.setup.prepare`; only rows of
+            positive weight can be learned from later. The options' threads share the work of laying out alone.
+    """
+
+    def __init__(
+        self, table: Table, target: FloatArray, n_classes: int, weights: FloatArray, options: GrowthOptions
+    ) -> None:
+        self._table = table
+        self._prepared = prepare(table, target, n_classes, weights, options)
+        self._options = replace(options, threads=1)
+        self._given = weights
+
+    def grow(self, weights: FloatArray, *, by_given: bool = False, progress: Progress = no_progress) -> Nodes:
+        """The tree of the rows with these weights, the same as if it were grown alone. Threads may grow at once.
+
+        Args:
+            weights: shape (n,), >= 0; 0 where the weights given at first are.
+            by_given: stop rules count the weights given at first in place of these.
+            progress: see :data:`~learners.base.Progress`.
+        """
+        prepared = self._weighted(weights, self._given if by_given else weights)
+        return grow_prepared(prepared, self._table, weights, self._options, progress)
+
+    def _weighted(self, weights: FloatArray, masses: FloatArray) -> Prepared:
+        shared, problem = self._prepared, self._prepared.problem
+        rows = problem.row[: shared.n_rows]
+        kept = weights[rows] > 0
+        n_kept = int(np.count_nonzero(kept))
+        if n_kept < len(rows):
+            rows = rows[kept]
+        own, mass = weights[rows], np.maximum(masses[rows], 1.0)
+        unit = shared.rules.unit and bool((own == 1.0).all())
+        capacity = n_kept + len(problem.row) - shared.n_rows
+        row = np.zeros(capacity, np.int32)
+        row[:n_kept] = rows
+        numbers = np.zeros((3, 1 if unit and shared.rules.n_stats == shared.rules.n_values else capacity))
+        if not unit:
+            numbers[WEIGHT, :n_kept] = own
+            numbers[MASS, :n_kept] = mass
+        keys = _keys_of(problem, kept, n_kept, capacity)
+        rules = shared.rules._replace(unit=unit, mass_is_weight=bool((mass == own).all()))
+        return Prepared(problem._replace(keys=keys, row=row, numbers=numbers), rules, n_kept, shared.cuts)
+
+
+def _keys_of(problem: Problem, kept: BoolArray, n_kept: int, capacity: int) -> IntArray:
+    """The keys of the rows that are kept, which are numbered anew."""
+    layout = problem.layout
+    mask = (1 << (layout.rank_shift - layout.label_bits)) - 1
+    moved = (np.cumsum(kept) - 1 - np.arange(len(kept))) << layout.label_bits
+    keys = np.empty((len(problem.keys), capacity), np.int64)
+    for column in np.flatnonzero(~problem.columns.view(np.ndarray)["is_coded"]):
+        own = problem.keys[column, : len(kept)]
+        if n_kept < len(kept):
+            ids = (own >> layout.label_bits) & mask
+            chosen = kept[ids]
+            own = own[chosen] + moved[ids[chosen]]
+        keys[column, :n_kept] = own
+    return keys

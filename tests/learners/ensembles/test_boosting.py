@@ -1,0 +1,171 @@
+"""AdaBoost's weights and votes: the closed forms, the ends, and the peer's votes on real data."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import AdaBoostClassifier as Peer
+from sklearn.tree import DecisionTreeClassifier as PeerTree
+
+from learners.base import no_progress
+from learners.ensembles import AdaBoostClassifier
+from learners.ensembles.boosting import LEAST_ERROR, boost, reweighed, vote_of
+from learners.errors import Cancelled
+from learners.table import MISSING, UNSEEN, Column, Kind, Series, Table
+from tests.learners.tables import read
+
+
+def classes(codes, labels="ab"):
+    return Series(Column("y", Kind.NOMINAL, tuple(labels)), np.asarray(codes, float))
+
+
+def weights_by_round(model, table, target):
+    """The weights before each round and after the last, from the members' own answers."""
+    votes = model.members_.each(np.ascontiguousarray(table.values.T), hard=True)
+    weights = [np.ones(table.n_rows)]
+    for member, vote in enumerate(model.boosted_.votes):
+        wrong = votes[member].argmax(axis=1) != target.codes
+        weights.append(reweighed(weights[-1], wrong, vote))
+    return votes, weights
+
+
+@pytest.mark.parametrize("error", [0.01, 0.25, 0.4999])
+def test_a_vote_is_the_log_of_the_odds_to_be_right(error):
+    assert vote_of(error) == pytest.approx(np.log((1 - error) / error))
+    assert vote_of(0.5) == pytest.approx(0)
+    assert vote_of(2 / 3, 3) == pytest.approx(0)
+
+
+def test_the_update_makes_the_last_member_no_better_than_chance():
+    table, target = read("pima", "class")
+    model = AdaBoostClassifier(members=30).fit(table, target)
+    votes, weights = weights_by_round(model, table, target)
+    for member, after in enumerate(weights[1:]):
+        wrong = votes[member].argmax(axis=1) != target.codes
+        assert after[wrong].sum() / after.sum() == pytest.approx(0.5, abs=1e-12)
+        assert after.sum() == pytest.approx(table.n_rows)
+
+
+def test_of_three_classes_the_last_member_is_as_good_as_guessing_by_samme():
+    weights, wrong = np.ones(10), np.arange(10) < 4
+    after = reweighed(weights, wrong, vote_of(0.4, 3))
+    assert after[wrong].sum() / after.sum() == pytest.approx(2 / 3)
+    after = reweighed(weights, wrong, vote_of(0.4))
+    assert after[wrong].sum() / after.sum() == pytest.approx(1 / 2)
+
+
+def test_errors_votes_and_weights_are_the_peers_on_real_data():
+    table, target = read("pima", "class")
+    ours = AdaBoostClassifier(members=15).fit(table, target)
+    peer = Peer(PeerTree(max_depth=1), n_estimators=15).fit(table.values, target.codes)
+    assert ours.boosted_.errors == pytest.approx(peer.estimator_errors_, rel=1e-9)
+    assert ours.boosted_.votes == pytest.approx(peer.estimator_weights_, rel=1e-9)
+    assert (ours.decide(ours.predict_proba(table)) == peer.predict(table.values)).all()
+
+
+def test_samme_of_many_classes_is_the_peers():
+    table, target = read("wine", "class")
+    ours = AdaBoostClassifier(members=10).fit(table, target)
+    peer = Peer(PeerTree(max_depth=1), n_estimators=10).fit(table.values, target.codes)
+    assert ours.boosted_.errors == pytest.approx(peer.estimator_errors_, rel=1e-9)
+    assert ours.boosted_.votes == pytest.approx(peer.estimator_weights_, rel=1e-9)
+
+
+def test_no_error_ends_with_that_member_and_a_finite_vote():
+    model = AdaBoostClassifier().fit([[0.0], [1.0], [2.0], [3.0]], classes([0, 0, 1, 1]))
+    assert model.boosted_.ended == "perfect"
+    assert model.boosted_.votes == pytest.approx([np.log((1 - LEAST_ERROR) / LEAST_ERROR)])
+    assert model.predict_proba([[0.5], [2.5]]).tolist() == [[1, 0], [0, 1]]
+
+
+def test_fully_grown_trees_end_at_once_with_one_tree():
+    table, target = read("ionosphere", "class")
+    model = AdaBoostClassifier(max_depth=None).fit(table, target)
+    assert (model.n_members_, model.boosted_.ended) == (1, "perfect")
+
+
+def test_no_better_than_chance_keeps_the_first_member_alone():
+    """XOR: no test on one column is better than chance."""
+    xor = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
+    model = AdaBoostClassifier().fit(xor, classes([0, 1, 1, 0]))
+    assert (model.n_members_, model.boosted_.ended) == (1, "chance")
+    assert model.boosted_.errors == pytest.approx([0.5])
+    assert AdaBoostClassifier(max_depth=2).fit(xor, classes([0, 1, 1, 0])).score(xor, classes([0, 1, 1, 0])) == 1
+
+
+def test_m1_wants_half_of_the_rows_and_samme_a_guess_among_the_classes():
+    """Four classes in equal parts: the best stump gets half of them wrong."""
+    table, target = np.arange(4.0)[:, None], classes(range(4), "abcd")
+    m1 = AdaBoostClassifier(algorithm="m1").fit(table, target)
+    samme = AdaBoostClassifier(algorithm="samme", members=20).fit(table, target)
+    assert (m1.n_members_, m1.boosted_.ended) == (1, "chance")
+    assert samme.n_members_ == 20
+    assert samme.boosted_.errors[0] == pytest.approx(1 / 2)
+    assert samme.boosted_.votes[0] == pytest.approx(np.log(3))
+
+
+def test_a_member_worse_than_chance_is_left_out():
+    answers = iter([np.arange(8) < 2, np.arange(8) >= 2])
+    found = boost(lambda weights, progress: next(answers), np.ones(8), 2, 5, samme=False, progress=no_progress)
+    assert found.ended == "chance"
+    assert len(found.votes) == 1
+
+
+def test_one_class_is_answered_by_one_member_without_a_test():
+    model = AdaBoostClassifier().fit([[0.0], [1.0]], classes([1, 1]))
+    assert (model.n_members_, model.boosted_.ended) == (1, "perfect")
+    assert model.predict_proba([[5.0]]).tolist() == [[0, 1]]
+    assert model.explain([[5.0]])[0].columns[0].column is None
+
+
+def test_weights_of_rows_that_are_always_right_stay_above_zero():
+    weights = np.ones(9)
+    for _ in range(3000):
+        weights = reweighed(weights, np.arange(9) == 0, vote_of(0.2))
+    assert (weights > 0).all()
+    assert np.isfinite(weights).all()
+
+
+def test_stop_rules_count_the_given_weights():
+    """Of 5 rows each side keeps 2 of them, however light boosting has made them."""
+    table, target = np.arange(5.0)[:, None], classes([0, 0, 1, 0, 1])
+    model = AdaBoostClassifier(members=10, min_leaf=2).fit(table, target)
+    assert set(model.members_.nodes.threshold[~np.isnan(model.members_.nodes.threshold)]) <= {1.5, 2.5}
+
+
+def test_each_column_adds_its_stumps_votes():
+    table, target = read("credit-g", "class")
+    model = AdaBoostClassifier(members=25).fit(table, target)
+    tested = model.members_.nodes.feature[model.members_.roots]
+    votes = model.members_.each(np.ascontiguousarray(table.values[:5].T), hard=True)
+    for row, reason in enumerate(model.explain(table.take(np.arange(5)))):
+        assert reason.kind == "additive"
+        assert sum(one.members for one in reason.columns) == 25
+        shares = model.predict_proba(table.take(np.array([row])))[0]
+        assert reason.margin == pytest.approx(shares.max() - shares.min())
+        assert reason.margin == pytest.approx(sum(one.margin for one in reason.columns))
+        for one in reason.columns:
+            of_column = tested == table.position(one.column)
+            wanted = (model.boosted_.votes[of_column, None] * votes[of_column, row]).sum(axis=0)
+            assert one.votes == pytest.approx(wanted / model.boosted_.votes.sum())
+
+
+def test_missing_and_unseen_values_are_told_and_voted_on():
+    colour = Column("colour", Kind.NOMINAL, ("red", "green", "blue"))
+    table = Table((colour, Column("x")), np.array([[0, 1.0], [1, 2.0], [2, 3.0], [0, 4.0], [1, MISSING]]))
+    model = AdaBoostClassifier(members=5).fit(table, classes([0, 1, 1, 0, 1]))
+    asked = Table(table.columns, np.array([[UNSEEN, 1.0], [MISSING, MISSING]]))
+    states = [{one.column: one.state for one in reason.columns} for reason in model.explain(asked)]
+    assert states[0]["colour"] == "unseen"
+    assert states[1]["colour"] == "missing"
+
+
+def test_cancelling_between_rounds_leaves_no_model():
+    table, target = read("pima", "class")
+    model = AdaBoostClassifier(members=50)
+
+    def stop(share, message):
+        if share > 0.3:
+            raise Cancelled("enough")
+
+    with pytest.raises(Cancelled):
+        model.fit(table, target, progress=stop)
+    assert not model.is_fitted
