@@ -7,6 +7,7 @@ from importlib.metadata import version
 from fastapi import FastAPI
 
 from service.routes import (
+    coefficients,
     comparisons,
     datasets,
     docs,
@@ -30,6 +31,7 @@ _ROUTERS = (
     learners,
     jobs,
     models,
+    coefficients,
     comparisons,
     predictions,
     reasons,

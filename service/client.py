@@ -426,6 +426,10 @@ class Rulewood:
         query = _given({"kind": None if dataset is None else "permutation", "dataset": dataset} | wanted)
         return self._json("GET", f"/models/{_path(ref)}/importances", params=query)
 
+    def coefficients(self, ref: str, *, level: float | None = None) -> Json:
+        """A linear model's coefficients with their intervals at a level, its fit, and what was tried to choose it."""
+        return self._json("GET", f"/models/{_path(ref)}/coefficients", params=_given({"level": level}))
+
     def rules(self, ref: str, *, dataset: str | None = None) -> Json:
         """A model as rules; with a dataset, the support and confidence of each on its rows too."""
         query = _given({"format": "json", "dataset": dataset, "limit": 10_000})

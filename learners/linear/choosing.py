@@ -9,7 +9,9 @@ the simplest fit (lowest degree, then largest alpha) whose mean loss is within o
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -42,6 +44,28 @@ class Tried:
     losses: FloatArray
     errors: FloatArray
     chosen: int
+
+    def in_units(self, exponent: int) -> Tried:
+        """The same of a target that was divided by ``2**exponent``, whose losses are squares."""
+        with np.errstate(over="ignore", under="ignore"):
+            losses, errors = np.ldexp(self.losses, 2 * exponent), np.ldexp(self.errors, 2 * exponent)
+        return replace(self, losses=losses, errors=errors)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """One record for each; a loss that could not be told, of rows that cannot be left out, is null."""
+        columns = (self.alphas, self.degrees, self.losses, self.errors)
+        return [
+            {
+                "alpha": alpha,
+                "degree": degree,
+                "loss": loss if isfinite(loss) else None,
+                "standard_error": error if isfinite(error) else None,
+                "chosen": place == self.chosen,
+            }
+            for place, (alpha, degree, loss, error) in enumerate(
+                zip(*(column.tolist() for column in columns), strict=True)
+            )
+        ]
 
     def to_arrays(self) -> dict[str, Array]:
         return {f"tried_{name}": getattr(self, name) for name in _NAMES} | {

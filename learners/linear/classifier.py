@@ -104,7 +104,9 @@ class LogisticClassifier(LinearEstimator, Classifier):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities, shape (n, K); 0 of a class that did not occur in training."""
-        scores = self.linear_predictors(X)
+        return self._of_scores(self.linear_predictors(X))
+
+    def _of_scores(self, scores: FloatArray) -> FloatArray:
         return spread(scores, tuple(self.present_.tolist()), len(self.classes_))
 
     @property

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from math import isnan
 from typing import Any, Literal, Self
 
+import numpy as np
+
 from learners.base import Learner, ModelState
 from learners.explanation import Explanation
 from learners.linear.additive import AdditiveFunctions, LevelPart, additive
@@ -99,12 +101,23 @@ class FittedLinear(Learner):
         table = self.check_table(X)  # first, so that an unfitted learner says so
         return self.functions_.values(table.values)
 
+    def answer_plainly(self, rows: Sequence[Sequence[float]]) -> FloatArray:
+        """The answers of a few rows of cells, to the bit as those of a table: class probabilities (n, K), or (n, 1)."""
+        functions = self.functions_
+        scores = [[functions.value(place, cells) for cells in rows] for place in range(len(functions.intercepts))]
+        return self._of_scores(np.array(scores, dtype=np.float64).reshape(len(scores), len(rows)))
+
+    @abstractmethod
+    def _of_scores(self, scores: FloatArray) -> FloatArray:
+        """The answers, shape (n, K) or (n, 1), by the functions' values (F, n)."""
+
     def explain(self, X: Any) -> list[Explanation]:
         """What each column adds; see :class:`~learners.linear.explanation.ContributionExplanation`."""
         table = self.check_table(X)
-        return [self._explain_row(row.tolist()) for row in table.values]
+        return [self.explain_plainly(row.tolist()) for row in table.values]
 
-    def _explain_row(self, cells: Sequence[float]) -> ContributionExplanation:
+    def explain_plainly(self, cells: Sequence[float]) -> ContributionExplanation:
+        """The same of one row of cells."""
         predictors = []
         for function, label in enumerate(self.function_labels_):
             parts = []

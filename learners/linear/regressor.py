@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -63,6 +64,8 @@ class LinearRegressor(LinearEstimator, Regressor):
         with np.errstate(over="ignore", under="ignore"):
             coefficients = np.ldexp(fitted.solutions.coefficients[0], response.exponent)
             intercepts = np.ldexp(fitted.solutions.intercepts[0], response.exponent)
+        if fitted.tried is not None:
+            fitted = replace(fitted, tried=fitted.tried.in_units(response.exponent))
         self.statistics_, self.standard_errors_ = _judged(fitted, response)
         self.target_ = target.column
         bounded = np.clip(coefficients, -LARGEST, LARGEST)
@@ -72,8 +75,10 @@ class LinearRegressor(LinearEstimator, Regressor):
 
     def predict(self, X: Any) -> FloatArray:
         """Intercept and what each column adds, shape (n,)."""
-        found: FloatArray = self.linear_predictors(X)[0]
-        return found
+        return self._of_scores(self.linear_predictors(X))[:, 0]
+
+    def _of_scores(self, scores: FloatArray) -> FloatArray:
+        return scores.T
 
     @property
     def function_labels_(self) -> tuple[Scalar | None, ...]:

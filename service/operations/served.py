@@ -16,6 +16,7 @@ import numpy as np
 from learners._accel import uncompiled
 from learners.base import Classifier, Learner
 from learners.explanation import Explanation
+from learners.linear.fitted import FittedLinear
 from learners.table import Column, Table
 from learners.trees.estimator import TreeEstimator
 from learners.trees.model_tree.fitted import FittedModelTree
@@ -34,6 +35,8 @@ _MAX_KEPT_BYTES = 16 << 20
 #: Reasons of at most so many tests together are written on the event loop: some 10 ms.
 _SHORT_TESTS = 1_000
 _EXPLAINED_AT_ONCE = 32
+#: Up to so many rows are added up faster one by one than as arrays.
+_FEW_ROWS = 4
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ class ServedModel:
         self.head = encode_json(self.identity.to_json())[:-1]
         self.codec = RowCodec(self.inputs)
         #: Whether answers come again: those of a linear function do not, so they are not kept.
-        self._keeps = not isinstance(learner, FittedModelTree)
+        self._keeps = not isinstance(learner, FittedModelTree | FittedLinear)
         tree = learner if isinstance(learner, TreeEstimator) and self._keeps else None
         self._tree: PackedTree | None = None if tree is None else tree.packed_tree_
         self._n_nodes = len(self._tree.answers) if self._tree is not None else 0
@@ -169,8 +172,7 @@ class ServedModel:
             return []
         numbers = np.ascontiguousarray(self._numbers(Table(columns or self.inputs.columns, values)))
         if not self._keeps:
-            self._check_finite(numbers)
-            return [b'"value":' + text for text in encode_json(numbers[:, 0].tolist())[1:-1].split(b",")]
+            return self._written(numbers)
         keys: list[bytes] = numbers.view(f"V{numbers.shape[1] * 8}").ravel().tolist()
         known = self._known.by_numbers
         fragments = [known.get(key) for key in keys]
@@ -184,6 +186,9 @@ class ServedModel:
 
         With ``explain`` the members include the reason.
         """
+        if isinstance(self.learner, FittedLinear) and len(rows) <= _FEW_ROWS:
+            long = explain and len(rows) * self._depth > _SHORT_TESTS
+            return None if long else self._sums_plain(self.learner, rows, explain=explain)
         if self._linear is not None:
             long = explain and len(rows) * self._depth > _SHORT_TESTS
             return None if long else self._linear_plain(self._linear, rows, explain=explain)
@@ -219,6 +224,13 @@ class ServedModel:
             found.append(members)
         return found
 
+    def _sums_plain(self, learner: FittedLinear, rows: Sequence[Sequence[float]], *, explain: bool) -> list[bytes]:
+        found = self._written(learner.answer_plainly(rows))
+        if not explain:
+            return found
+        reasons = (encode_json(learner.explain_plainly(cells).to_json()) for cells in rows)
+        return [b"".join((members, b',"explanation":', reason)) for members, reason in zip(found, reasons, strict=True)]
+
     def _learn_leaf(self, known: _Known, leaf: int, cells: Sequence[float]) -> bytes:
         (fragment,) = self._by_numbers(to_matrix([cells], len(cells)))
         known.add_leaf(leaf, fragment)
@@ -245,6 +257,14 @@ class ServedModel:
             if isinstance(self.learner, Classifier):
                 return self.learner.predict_proba(table)
             return np.asarray(self.learner.predict(table), dtype=np.float64).reshape(-1, 1)
+
+    def _written(self, numbers: FloatArray) -> list[bytes]:
+        """The members of the answers of some rows, which are not kept."""
+        self._check_finite(numbers)
+        if not isinstance(self.learner, Classifier):
+            return [b'"value":' + text for text in encode_json(numbers[:, 0].tolist())[1:-1].split(b",")]
+        decided = zip(self.decided(numbers), numbers.tolist(), strict=True)
+        return [encode_json(told | {"probabilities": shares})[1:-1] for told, shares in decided]
 
     def _remember(self, key: bytes, numbers: list[float]) -> bytes:
         fragment = encode_json(self._members(numbers))[1:-1]
@@ -276,6 +296,9 @@ class ServedModel:
 
 
 def _depths(learner: Learner) -> tuple[int, int]:
+    if isinstance(learner, FittedLinear):
+        length = len(learner.functions_.parts) * len(learner.functions_.intercepts)
+        return length, length
     if not isinstance(learner, TreeEstimator):
         return _SHORT_TESTS + 1, _SHORT_TESTS + 1
     depths = learner.tree_.depth[learner.tree_.leaves()]

@@ -61,8 +61,12 @@ class TriedFit(Answer):
 
     alpha: float
     degree: int
-    loss: float = Field(description="mean squared error, or nats of cross-entropy, on the rows left out")
+    loss: float | None = Field(
+        description="mean squared error, or nats of cross-entropy, on the rows left out; null where some row alone "
+        "tells a coefficient, so that it cannot be left out"
+    )
     standard_error: float | None
+    chosen: bool
 
 
 class Coefficients(Answer):

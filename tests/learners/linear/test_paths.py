@@ -1,0 +1,137 @@
+"""Lasso and elastic net: scikit-learn's paths, the choice along them, and what is chosen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import ElasticNet, Lasso, lars_path
+from sklearn.model_selection import cross_val_score
+
+from learners.errors import ParameterError
+from learners.evaluation.folds import k_fold
+from learners.linear import LinearRegressor
+from learners.linear.design import make_design
+from learners.linear.gaussian import Gaussian
+from learners.linear.penalty import Penalty
+from learners.table import Table
+from learners.types import FloatArray
+
+
+def data(n_rows: int = 60, seed: int = 0) -> tuple[FloatArray, FloatArray]:
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n_rows, 8)) * [1, 20, 0.1, 1, 1, 5, 1, 1] + [0, 5, 0, 0, -3, 0, 0, 100]
+    X[:, 3] = X[:, 0] + 0.3 * X[:, 3]
+    y = 3 * X[:, 0] - 0.1 * X[:, 1] + 20 * X[:, 2] + random.normal(size=n_rows)
+    return X, y
+
+
+def standardised(X: FloatArray) -> FloatArray:
+    return (X - X.mean(0)) / X.std(0)
+
+
+def test_the_lasso_path_is_the_one_of_least_angles() -> None:
+    X, y = data()
+    alphas, _, wanted = lars_path(standardised(X), y - y.mean(), method="lasso")
+    design = make_design(Table.from_array(X), np.ones(60), degree=1, gaps=False)
+    found = Gaussian.of(y).solve(design, Penalty(1.0), alphas)
+    own = np.ldexp(found.coefficients[:, 0] * design.deviation, Gaussian.of(y).exponent)
+    np.testing.assert_allclose(own, wanted.T, atol=1e-8)
+    grid = Gaussian.of(y).grid(design, Penalty(1.0), 20)
+    assert grid[0] == pytest.approx(alphas[0], rel=1e-12)  # where the first column comes in
+    assert grid[-1] == pytest.approx(alphas[0] * 1e-4)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("alpha", [0.02, 0.5])
+def test_elastic_nets_are_the_peers(l1_ratio: float, alpha: float) -> None:
+    X, y = data()
+    peer = ElasticNet(alpha=alpha, l1_ratio=l1_ratio, tol=1e-12, max_iter=100_000).fit(standardised(X), y)
+    model = LinearRegressor(penalty="elastic-net", alpha=alpha, l1_ratio=l1_ratio).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), peer.predict(standardised(X)), rtol=1e-7, atol=1e-7)
+    zero = [row.estimate == 0 for row in model.coefficients()[1:]]
+    assert zero == (np.abs(peer.coef_) < 1e-9).tolist()
+    assert all(row.standard_error is None for row in model.coefficients())
+
+
+def test_a_strong_lasso_leaves_the_mean_and_a_weak_one_is_least_squares() -> None:
+    X, y = data()
+    strong = LinearRegressor(penalty="lasso", alpha=1e6).fit(X, y)
+    assert strong.predict(X) == pytest.approx(np.full(60, y.mean()))
+    assert strong.formula() == repr(float(strong.intercepts_[0]))
+    weak = LinearRegressor(penalty="lasso", alpha=1e-12).fit(X, y)
+    assert weak.predict(X) == pytest.approx(LinearRegressor().fit(X, y).predict(X), rel=1e-9)
+
+
+def test_the_strength_is_the_best_over_the_whole_path() -> None:
+    X, y = data()
+    model = LinearRegressor(penalty="lasso", n_alphas=12, folds=5, seed=3).fit(X, y)
+    tried = model.tried_
+    assert tried is not None
+    assert model.alpha_ == tried.alphas[np.argmin(tried.losses)]
+    place = int(np.argmin(tried.losses))
+    folds = k_fold(60, 5, 3)
+    splits = [(folds[number].train, folds[number].test) for number in range(5)]
+
+    class Scaled(Lasso):
+        """scales inside its fold, as ours does"""
+
+        def fit(self, X, y):
+            self.mean, self.deviation = X.mean(0), X.std(0)
+            return super().fit((X - self.mean) / self.deviation, y)
+
+        def predict(self, X):
+            return super().predict((X - self.mean) / self.deviation)
+
+    for at in (0, 5, place):
+        peer = Scaled(alpha=tried.alphas[at], tol=1e-12, max_iter=100_000)
+        scores = -cross_val_score(peer, X, y, cv=splits, scoring="neg_mean_squared_error")
+        assert tried.losses[at] == pytest.approx(scores.mean(), rel=1e-7)
+        assert tried.errors[at] == pytest.approx(scores.std(ddof=1) / np.sqrt(5), rel=1e-6)
+
+
+def test_one_standard_error_takes_the_simpler_fit() -> None:
+    X, y = data()
+    best = LinearRegressor(penalty="lasso").fit(X, y)
+    simple = LinearRegressor(penalty="lasso", selection="one-standard-error").fit(X, y)
+    assert simple.alpha_ > best.alpha_
+    tried = simple.tried_
+    assert tried is not None
+    least = int(np.argmin(tried.losses))
+    assert tried.losses[tried.chosen] <= tried.losses[least] + tried.errors[least]
+    assert tried.losses[tried.chosen - 1] > tried.losses[least] + tried.errors[least]
+    used = [sum(row.estimate != 0 for row in model.coefficients()[1:]) for model in (best, simple)]
+    assert used[1] <= used[0]
+    assert {row.variable.column for row in simple.coefficients()[1:] if row.estimate} >= {"x0", "x1", "x2"}
+
+
+def test_nothing_of_a_fold_leaks_into_its_path() -> None:
+    """Each row left out is answered by what the other rows alone teach: levels, means, deviations and gaps too."""
+    random = np.random.default_rng(5)
+    x = np.where(np.arange(18) % 7 == 3, np.nan, random.normal(size=18) * 10 + 4)
+    numbers = [None if np.isnan(value) else value for value in x]
+    table = Table.from_columns({"x": numbers, "c": [f"level {row % 9}" for row in range(18)]})
+    y = random.normal(size=18)
+    model = LinearRegressor(penalty="ridge", folds=18, n_alphas=3, degree=2).fit(table, y)
+    assert model.tried_ is not None
+    for alpha, loss in zip(model.tried_.alphas.tolist(), model.tried_.losses.tolist(), strict=True):
+        errors = []
+        for row in range(18):
+            others = np.flatnonzero(np.arange(18) != row)
+            own = LinearRegressor(penalty="ridge", alpha=alpha, degree=2).fit(table.take(others), y[others])
+            errors.append(own.predict(table.take(np.array([row])))[0] - y[row])
+        assert loss == pytest.approx(np.mean(np.square(errors)), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "field"),
+    [
+        ({"alpha": 1.0}, "alpha"),
+        ({"penalty": "ridge", "l1_ratio": 0.2}, "l1_ratio"),
+        ({"penalty": "lasso", "validation": "leave-one-out"}, "validation"),
+        ({"n_alphas": 5}, "n_alphas"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused(parameters: dict, field: str) -> None:
+    with pytest.raises(ParameterError, match="has no effect") as caught:
+        LinearRegressor(**parameters).fit(*data())
+    assert caught.value.field == field
