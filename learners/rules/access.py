@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from learners.base import Learner
 from learners.errors import LearnerError
 from learners.rules.fitted import FittedRules
 from learners.rules.from_tree import rules_of_nodes
-from learners.rules.rule import RuleSet, rule_id
+from learners.rules.rule import Rule, RuleSet, rule_id
 from learners.rules.simplify import simplified
 from learners.trees.estimator import FittedTree
 from learners.trees.model_tree.fitted import FittedModelTree
@@ -44,6 +46,22 @@ def count_rules(learner: Learner) -> int:
     """How many rules :func:`rules_of` gives, not simplified; errors as there."""
     learner.check_fitted()
     return learner.tree_.n_leaves if isinstance(learner, FittedTree) else len(rules_of(learner).rules)
+
+
+def heaviest_rules(learner: Learner, count: int) -> list[Rule]:
+    """The rules of most weight, the heaviest first, of equal ones in their order; errors as of :func:`rules_of`.
+
+    Of a tree, others are not even made.
+    """
+    learner.check_fitted()
+    if isinstance(learner, FittedTree) and not isinstance(learner, FittedModelTree) and learner.tree_.n_leaves > count:
+        nodes = learner.tree_
+        order = np.argsort(-nodes.weight[nodes.leaves_as_read], kind="stable")[:count]
+        part = np.sort(order)
+        rules = rules_of_nodes(nodes, learner.columns_, learner.target_, learner.utility_, part).rules
+    else:
+        rules = rules_of(learner).rules
+    return sorted(rules, key=lambda rule: -rule.weight)[:count]
 
 
 def _with_functions(rules: RuleSet, learner: FittedModelTree) -> RuleSet:

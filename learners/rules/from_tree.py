@@ -26,13 +26,13 @@ def rules_of_nodes(
     columns: Sequence[Column],
     target: Column,
     utility: FloatArray | None = None,
-    part: range | None = None,
+    part: range | IntArray | None = None,
 ) -> RuleSet:
     """The rules of a node array over these columns; a target with levels makes them class rules.
 
     Args:
         utility: by which each leaf decides for a class (see :mod:`learners.decisions`).
-        part: places of the rules that are wanted, in the order of all; None for all.
+        part: places of the rules that are wanted, ascending, in the order of all; None for all.
     """
     classes = None if target.is_numeric else target.labels
     combined = combined_columns(nodes, columns)
@@ -41,10 +41,11 @@ def rules_of_nodes(
     return RuleSet(tuple(columns), target, classes, rules, utility=utility, combined=combined)
 
 
-def _above_leaves(nodes: Nodes, part: range) -> IntArray:
+def _above_leaves(nodes: Nodes, part: range | IntArray) -> IntArray:
     """The leaves at some places in the order of all, and every node above them; ascending."""
     found: set[int] = set()
-    for leaf in nodes.leaves_as_read[part.start : part.stop].tolist():
+    places = slice(part.start, part.stop) if isinstance(part, range) else part
+    for leaf in nodes.leaves_as_read[places].tolist():
         node = leaf
         while node >= 0 and node not in found:
             found.add(node)

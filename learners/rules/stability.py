@@ -15,15 +15,16 @@ from typing import Any
 
 from learners.base import Learner
 from learners.explanation import Condition
-from learners.rules import rules_of
+from learners.rules.access import count_rules, heaviest_rules, rules_of
 from learners.rules.compare import bounds, content, structure
 from learners.rules.rule import Rule
+from learners.trees.estimator import FittedTree
 from learners.trees.nodes import LEAF, Nodes
 from learners.trees.paths import condition_of, tested_columns
 
-#: Of so many rules, the heaviest, is the text kept; of so many more only that they are there.
+#: Of so many rules, the heaviest, is the text kept; of so many, these among them, that they are there.
 MAX_RULES = 200
-_MAX_COUNTED = 20_000
+_MAX_COUNTED = 500
 _DIGITS = 16
 
 
@@ -33,15 +34,14 @@ def digest_rules(learner: Learner) -> dict[str, Any]:
     Raises:
         LearnerError: the learner has no rules.
     """
-    rules = rules_of(learner).rules
-    total = sum(rule.weight for rule in rules) or 1.0
-    heaviest = sorted(rules, key=lambda rule: -rule.weight)[:_MAX_COUNTED]
+    heaviest = heaviest_rules(learner, _MAX_COUNTED)
+    total = _weight_of_all(learner) or 1.0
     texts = [structure(rule) for rule in heaviest]
     supports: dict[str, float] = defaultdict(float)
     for rule, text in zip(heaviest, texts, strict=True):
         supports[_short_hash(text)] += rule.weight / total
     return {
-        "n_rules": len(rules),
+        "n_rules": count_rules(learner),
         "root": _root(learner),
         "supports": dict(supports),
         "rules": [
@@ -54,6 +54,12 @@ def digest_rules(learner: Learner) -> dict[str, Any]:
             for rule, text in zip(heaviest[:MAX_RULES], texts, strict=False)
         ],
     }
+
+
+def _weight_of_all(learner: Learner) -> float:
+    if isinstance(learner, FittedTree):
+        return float(learner.tree_.weight[learner.tree_.leaves()].sum())
+    return sum(rule.weight for rule in rules_of(learner).rules)
 
 
 def _short_hash(text: str) -> str:

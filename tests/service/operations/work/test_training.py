@@ -334,12 +334,7 @@ def test_whole_jobs_with_a_worker_that_is_killed(bench, start_worker):
     assert supervisor.pid != first
     assert _without_version(disturbed.result) == _without_version(undisturbed.result)
     assert [job.result["model"]["version"] for job in (undisturbed, disturbed)] == [1, 2]
-    with bench.store.read() as session:
-        starts = [
-            event.data["message"]
-            for event in jobs.events_after(session, disturbed_id)
-            if event.data.get("message", "").endswith(": started")
-        ]
+    starts = _starts(bench, disturbed_id)
     assert len(starts) - len(set(starts)) <= 1  # at most the part in work started twice
 
     with bench.store.read() as session:
@@ -375,6 +370,13 @@ def test_a_failed_and_a_cancelled_job_leave_no_model(bench, start_worker):
     assert not is_alive(pid)
 
 
+def _starts(bench, job_id):
+    """The parts that were started, each as often as it was."""
+    with bench.store.read() as session:
+        events = jobs.events_after(session, job_id)
+    return [event.data["message"] for event in events if event.data.get("message", "").endswith(": started")]
+
+
 def _count_parts(bench, job_id):
     with bench.store.read() as session:
         return jobs.count_parts(session, job_id)
@@ -387,3 +389,31 @@ def _without_version(result):
 def _table_sha256(bench, dataset):
     with bench.store.read() as session:
         return session.get(Dataset, dataset).table_sha256
+
+
+def test_a_search_whose_worker_is_killed_goes_on_and_finds_the_same(bench, start_worker):
+    """Sizes come in stages; the worker dies in one of them, and nothing that was finished is done again."""
+    dataset = bench.put(table_path("iris.csv"))
+    selection = {"method": "size", "size": "max_leaves", "most": 8, "patience": 2, "tolerance": 0.0}
+    given = {"target": "class", "selection": selection, "evaluation": {"folds": 4}}
+    request = bench.request(dataset, kind="select", model={"name": "sized"}, **given)
+    supervisor = start_worker()
+    undisturbed = bench.finished(bench.submit(request))
+    assert undisturbed.state == "succeeded", undisturbed.error
+
+    disturbed_id = bench.submit(request)
+    wait_for(lambda: _count_parts(bench, disturbed_id) >= 5)
+    os.kill(supervisor.pid, signal.SIGKILL)
+    disturbed = bench.finished(disturbed_id)
+    assert disturbed.state == "succeeded", disturbed.error
+    assert _without_version(disturbed.result) == _without_version(undisturbed.result)
+    starts = _starts(bench, disturbed_id)
+    assert len(starts) - len(set(starts)) <= 1
+
+    unwanted = bench.submit(request)
+    wait_for(lambda: _count_parts(bench, unwanted) >= 1)
+    with bench.store.begin() as session:
+        jobs.request_cancel(session, "default", unwanted)
+    assert bench.finished(unwanted).state == "cancelled"
+    with bench.store.read() as session:
+        assert registry.resolve(session, "default", "sized").version == 2
