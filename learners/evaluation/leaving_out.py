@@ -24,14 +24,20 @@ from learners.types import FloatArray, IntArray
 
 @runtime_checkable
 class LeavesOneOut(Protocol):
-    """A learner with a fast path that is exact: the same as fitting it n times, up to rounding."""
+    """A learner with a fast path that is exact: the same as fitting it n times, up to rounding.
+
+    Attributes:
+        leaves_one_out: whether its parameters allow it; the rows may still not.
+    """
+
+    leaves_one_out: bool
 
     def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> FloatArray | None:
         """The answer to each row of what is learned from all others.
 
         Returns:
             Probabilities (n, K) in the order of the target's levels, or values (n,); ``None`` where with these
-            parameters there is no such path.
+            parameters or rows there is no such path.
         """
 
 

@@ -14,6 +14,7 @@ from learners.neighbors.estimator import MAX_TOLD, NeighborsEstimator
 from learners.neighbors.explanation import NeighbourExplanation, Omitted
 from learners.neighbors.fitting import Rows, fit_rows
 from learners.neighbors.intervals import share_interval
+from learners.neighbors.left_out import is_exact, left_out_answers
 from learners.neighbors.voting import class_shares
 from learners.params import choice, learner
 from learners.table import OPEN_KINDS
@@ -59,6 +60,15 @@ class NearestNeighborsClassifier(NeighborsEstimator, Classifier):
         self.classes_ = _labels_array(self.target_.labels, is_text=target.column.level_type == "text")
         progress(1.0, self._told_of_rows())
         return self
+
+    @property
+    def leaves_one_out(self) -> bool:
+        """Whether, by its parameters, :meth:`leave_one_out` knows a way that is exact."""
+        return is_exact(self)
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> FloatArray | None:
+        """See :class:`learners.evaluation.leaving_out.LeavesOneOut`."""
+        return left_out_answers(self, X, y, sample_weight)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Shares of the votes by class, shape (n, K)."""

@@ -12,6 +12,7 @@ from learners.neighbors.estimator import MAX_TOLD, NeighborsEstimator
 from learners.neighbors.explanation import Bounds, NeighbourExplanation, Omitted
 from learners.neighbors.fitting import Rows, fit_rows
 from learners.neighbors.intervals import number_interval
+from learners.neighbors.left_out import is_exact, left_out_answers
 from learners.neighbors.voting import mean_of, median_of
 from learners.params import choice, learner
 from learners.table import OPEN_KINDS
@@ -100,6 +101,16 @@ class NearestNeighborsRegressor(NumbersOfNeighbors):
         "of the votes lies on either side).",
         only_with={"voters": ("nearest",)},
     )
+
+    @property
+    def leaves_one_out(self) -> bool:
+        """Whether, by its parameters, :meth:`leave_one_out` knows a way that is exact."""
+        return is_exact(self)
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> FloatArray | None:
+        """See :class:`learners.evaluation.leaving_out.LeavesOneOut`."""
+        found = left_out_answers(self, X, y, sample_weight)
+        return None if found is None else found[:, 0]
 
     def _answer(self, points: FloatArray, electorate: Electorate) -> FloatArray:
         combine = median_of if self.answer == "median" else mean_of

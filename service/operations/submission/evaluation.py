@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from learners import catalog
 from learners.decisions import utility_matrix
 from learners.errors import ParameterError, quoted
 from learners.table import Column, Kind
@@ -105,9 +106,20 @@ def _fraction(asked: Asked, fraction: Any) -> Any:
 def _left_out_parts(asked: Asked, given: dict[str, Any]) -> int:
     if asked.usable_rows() < 2:
         asked.refuse("leave-one-out needs at least 2 rows that have a target", "evaluation.method")
-    if hasattr(asked.learner, "leave_one_out") and given.get("groups") is None:
+    if given.get("groups") is None and _has_fast_path(asked):
         return 1
     return max(1, min(asked.usable_rows(), _LEFT_OUT_PARTS))
+
+
+def _has_fast_path(asked: Asked) -> bool:
+    """Whether the learner knows, by its parameters, what it would answer to each row without that row."""
+    if asked.learner is None:
+        return False
+    try:
+        made = catalog.make(asked.learner.name, dict(asked.request.get("parameters") or {}))
+    except ParameterError:
+        return False  # which is told where parameters are checked
+    return bool(getattr(made, "leaves_one_out", False))
 
 
 def _repeats(asked: Asked, repeats: Any, folds: Any) -> Any:

@@ -12,6 +12,7 @@ from learners.base import Classifier
 from learners.errors import DataError, ParameterError
 from learners.evaluation import Judging, Plan, cross_validate
 from learners.evaluation.plan import Repeated
+from learners.neighbors import NearestNeighborsClassifier, NearestNeighborsRegressor
 from learners.table import Column, Kind, Series, Table
 from tests.learners.examples import Majority, Mean
 
@@ -126,6 +127,7 @@ class Counting(Mean):
     """Knows the mean of all other rows without being fitted again."""
 
     fits = 0
+    leaves_one_out = True
 
     def fit(self, X, y, sample_weight=None, **more):
         Counting.fits += 1
@@ -141,6 +143,7 @@ class CountingShares(Majority):
     """The same of class shares."""
 
     fits = 0
+    leaves_one_out = True
 
     def fit(self, X, y, sample_weight=None, **more):
         CountingShares.fits += 1
@@ -164,6 +167,28 @@ def test_a_fast_path_of_leave_one_out_gives_the_same(fast, slow):
     long = cross_validate(slow(), table, target, Plan("leave-one-out"))
     assert quick.results[0].rows.predicted == pytest.approx(long.results[0].rows.predicted, rel=1e-12)
     assert quick.results[0].metrics == pytest.approx(long.results[0].metrics, rel=1e-9)
+
+
+@pytest.mark.parametrize("classes", [True, False])
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan"])
+def test_nearest_neighbours_left_out_one_by_one_and_by_passing_over_them(classes, metric, monkeypatch):
+    generator = np.random.default_rng(6)
+    values = generator.integers(0, 6, (40, 2)).astype(float)  # with ties
+    values[0, 1] = 99  # without this row the column is as narrow as the others
+    target = labels(generator.integers(0, 3, 40)) if classes else numbers(generator.normal(size=40))
+    make = NearestNeighborsClassifier if classes else NearestNeighborsRegressor
+    learner, table = make(k=3, scaling="none", metric=metric), Table.from_array(values)
+    assert learner.leaves_one_out
+    quick = cross_validate(learner, table, target, Plan("leave-one-out")).results[0]
+    monkeypatch.setattr(make, "leave_one_out", lambda self, *given: None)
+    long = cross_validate(learner, table, target, Plan("leave-one-out")).results[0]
+    assert quick.rows.predicted == pytest.approx(long.rows.predicted, rel=1e-12)
+    assert quick.metrics == pytest.approx(long.metrics)
+
+
+def test_what_is_fitted_to_all_rows_has_no_fast_path():
+    for parameters in ({}, {"scaling": "none", "choose_k": "leave-one-out"}, {"scaling": "none", "kernel": "gaussian"}):
+        assert not NearestNeighborsClassifier(**parameters).leaves_one_out
 
 
 def test_a_group_is_left_out_as_a_whole():
