@@ -218,6 +218,15 @@ class NeighborsEstimator(FittedNeighbors):
         votes, n_classes = votes_of(counts, distances, self._kernel), len(self.target_.levels)
         return Electorate(index, found.rows, distances, counts, votes, self.numbers_[found.rows], n_classes)
 
+    def answers_from(self, table: Table, found: Found) -> FloatArray:
+        """What neighbours that were found already make of some rows, shape (n, answers).
+
+        Args:
+            table: the rows, of the model's columns.
+            found: for each the nearest rows, so many that their weights reach k.
+        """
+        return self._answer(self.coordinates_.of(table), self._elected(self.index_, found))
+
     def _asked(self, X: Any) -> tuple[FloatArray, RowIndex]:
         """The points of a question, and the fitted rows compared as its texts and sequences ask."""
         table = self.check_table(X)

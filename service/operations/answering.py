@@ -217,6 +217,8 @@ def answer_fast(model: ServedModel, body: bytes, bounds: Bounds, describe: Descr
             return join_answer(model, members, plain_tail(len(rows))), len(rows)
     if explain and not model.explains_quickly(len(rows)):
         return None  # long reasons are not written while other requests wait
+    if not model.answers_quickly(len(rows)):
+        return None
     encoded = Encoded(to_matrix(rows, len(model.inputs.columns)))
     return answer_json(model, encoded, Options(explain=explain), describe), len(rows)
 

@@ -17,6 +17,7 @@ from learners._accel import uncompiled
 from learners.base import Classifier, Learner
 from learners.explanation import Explanation
 from learners.linear.fitted import FittedLinear
+from learners.neighbors.estimator import NeighborsEstimator
 from learners.table import Column, Table
 from learners.trees.estimator import TreeEstimator
 from learners.trees.model_tree.fitted import FittedModelTree
@@ -28,6 +29,7 @@ from service.operations.decision import Decision
 from service.operations.json_text import encode_json
 from service.operations.rows import Inputs
 from service.operations.served_linear import LinearDescent
+from service.operations.served_neighbours import NeighboursOfOne, neighbours_of_one
 from service.operations.served_tree import MAX_NODES, Descent, Reasons
 
 #: Bytes of answers that are kept as fragments; past it the memory starts anew.
@@ -37,6 +39,10 @@ _SHORT_TESTS = 1_000
 _EXPLAINED_AT_ONCE = 32
 #: Up to so many rows are added up faster one by one than as arrays.
 _FEW_ROWS = 4
+#: Rows that are looked for one by one among training rows, and cells of training rows gone through, on the event loop.
+_FEW_ASKED, _QUICK_CELLS = 16, 2_000_000
+#: Combinations of neighbours' classes whose answers are kept.
+_MAX_BY_NEIGHBOURS = 20_000
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,8 @@ class _Known:
         self.by_numbers: dict[bytes, bytes] = {}
         self.of_leaf = np.full(n_nodes, None, dtype=object)
         self.has_leaf = np.zeros(n_nodes, dtype=np.bool_)
+        #: By the classes of a row's neighbours, where these alone decide.
+        self.by_neighbours: dict[bytes, bytes] = {}
         self.lines: dict[str, dict[bytes, bytes]] = {}
         self.n_bytes = 0
 
@@ -120,6 +128,7 @@ class ServedModel:
         elif tree is not None and self._n_nodes <= MAX_NODES:
             self._descent = Descent(tree.tree_, tree.packed_tree_, tree.tested_columns_)
             self._reasons = Reasons(tree.tree_, tree.tested_columns_)
+        self._neighbours = neighbours_of_one(learner)
         #: Most tests on one path, and on all the paths that a row may follow together.
         self._depth, self._total_depth = _depths(learner)
         #: By what a request wants labels decided, and the model that decides by itself.
@@ -192,6 +201,8 @@ class ServedModel:
         if self._linear is not None:
             long = explain and len(rows) * self._depth > _SHORT_TESTS
             return None if long else self._linear_plain(self._linear, rows, explain=explain)
+        if self._neighbours is not None:
+            return None if explain or len(rows) > _FEW_ASKED else self._neighbours_plain(self._neighbours, rows)
         descent = self._descent
         if descent is None or (explain and len(rows) * self._depth > _SHORT_TESTS):
             return None
@@ -230,6 +241,30 @@ class ServedModel:
             return found
         reasons = (encode_json(learner.explain_plainly(cells).to_json()) for cells in rows)
         return [b"".join((members, b',"explanation":', reason)) for members, reason in zip(found, reasons, strict=True)]
+
+    def _neighbours_plain(self, neighbours: NeighboursOfOne, rows: Sequence[Sequence[float]]) -> list[bytes] | None:
+        answers = []
+        known = self._known
+        for cells in rows:
+            found = neighbours.nearest(cells)
+            if found is None:
+                return None
+            key = neighbours.key(found)
+            members = known.by_neighbours.get(key) if key is not None else None
+            if members is None:
+                members = encode_json(self._members(neighbours.numbers(cells, found)))[1:-1]
+                if key is not None and len(known.by_neighbours) < _MAX_BY_NEIGHBOURS:
+                    known.by_neighbours[key] = members
+            answers.append(members)
+        return answers
+
+    def answers_quickly(self, n_rows: int) -> bool:
+        """Whether so many rows may be answered on the event loop."""
+        learner = self.learner
+        if not isinstance(learner, NeighborsEstimator):
+            return True
+        few = _FEW_ASKED if self._neighbours is not None else 1
+        return n_rows <= few or n_rows * learner.index_.points.size <= _QUICK_CELLS
 
     def _learn_leaf(self, known: _Known, leaf: int, cells: Sequence[float]) -> bytes:
         (fragment,) = self._by_numbers(to_matrix([cells], len(cells)))

@@ -21,6 +21,8 @@ _BLOCK = 2_000_000
 _MAX_INDICATORS = 256
 #: Rows below which a product of matrices does not pay.
 _FEW_ROWS = 64
+#: Queries that are not worth one either.
+_FEW_QUERIES = 2
 _EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -98,12 +100,19 @@ class _Products:
         """Which rows may be among the nearest k of each query, shape (m, n); ``None`` where sums are not finite."""
         with np.errstate(over="ignore", invalid="ignore"):
             left = self._queries(queries)
-            about = left @ self._right
+            about = left @ self._right if len(left) > _FEW_QUERIES else self._products_of_few(left)
             reach = np.sqrt((left * left).sum(axis=1)) * self._largest
         if not np.isfinite(reach).all() or not np.isfinite(about).all():
             return None
         error = (left.shape[1] + 8) * 4 * _EPSILON * reach
         return np.asarray(about <= (_kth_bound(about, k) + error)[:, None])
+
+    def _products_of_few(self, left: FloatArray) -> FloatArray:
+        """The same without the threads of a product of matrices, which cost more than one row's work."""
+        total = np.zeros((len(left), self._right.shape[1]))
+        for place in range(len(self._right)):
+            total += left[:, place, None] * self._right[place]
+        return total
 
     def _rows(self, points: FloatArray) -> FloatArray:
         known = ~np.isnan(points[:, self._numbers])

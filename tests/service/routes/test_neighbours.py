@@ -56,6 +56,26 @@ def test_a_number_comes_with_its_rows_and_an_interval(iris: Api) -> None:
     assert "(vote" in lines[1]
 
 
+def test_one_row_is_answered_as_many_are(iris: Api) -> None:
+    rows = [{**ROW, "sepallength": 4.4 + step / 10, "petallength": 1.1 + step / 8} for step in range(40)]
+    for model in ("iris", "width"):
+        many = ask(iris, model, "predictions", rows)["predictions"]
+        for row, wanted in zip(rows, many, strict=True):
+            (alone,) = ask(iris, model, "predictions", [row])["predictions"]
+            assert {**alone, "row": 0} == {**wanted, "row": 0}
+
+
+def test_texts_and_sequences_that_training_did_not_know_are_compared(shared_api: Api) -> None:
+    lines = ["name,curve,kind", 'meier,"[1,2,3]",m', 'meyer,"[1,1,2,3]",m', 'schmidt,"[3,2,1]",s', 'schmitt,"[3,2]",s']
+    uploaded = shared_api.upload("\n".join(lines), options='{"kinds": {"name": "text", "curve": "sequence"}}').json()
+    options = {"learner": "nearest-neighbors-classifier", "parameters": {"k": 1}}
+    train(shared_api, uploaded["id"], target="kind", name="elastic", **options)
+    rows = [{"name": "mayer", "curve": [1, 2, 2, 3]}, {"name": "smith", "curve": [3, 3, 1]}]
+    answer = ask(shared_api, "elastic", "explanations", rows)["explanations"]
+    assert [one["label"] for one in answer] == ["m", "s"]
+    assert {share["column"] for share in answer[1]["neighbours"][0]["shares"]} == {"name", "curve"}
+
+
 @pytest.mark.parametrize("route", ["rules", "tree"])
 def test_what_is_told_of_trees_is_refused_by_name(iris: Api, route: str) -> None:
     problem(iris.get(f"/api/v1/models/iris/{route}"), 409)
