@@ -11,6 +11,7 @@ import numpy as np
 
 from learners.base import Classifier, Learner
 from learners.errors import LearnerError, quoted
+from learners.evaluation.comparison import corrected_t
 from learners.evaluation.metrics import mean_absolute_error, root_mean_squared_error
 from learners.rules import rules_of
 from learners.rules.compare import Move, compare_rules
@@ -24,7 +25,7 @@ from service.operations.serving import Serving
 from service.store import datasets as datasets_table
 from service.store.blobs import Blobs
 from service.store.session import Store
-from service.store.tables import Dataset
+from service.store.tables import Dataset, ModelVersion
 
 #: Rows that are answered at a time.
 _BATCH = 10_000
@@ -85,7 +86,7 @@ def compare(parts: Parts, workspace: str, wanted: Wanted) -> dict[str, Any]:
         "lineage": _changed(
             old.lineage, new.lineage, ("dataset", "dataset_sha256", "rows", "target", "features", "seed")
         ),
-        "metrics": _metrics(old.metrics, new.metrics),
+        "metrics": _metrics(old.metrics, new.metrics, _share_of_same_folds(old, new)),
         "rules": _rules(before.learner, after.learner, wanted.listed),
         "rows": _rows(parts, workspace, wanted, before.learner, after.learner, (old.lineage, new.lineage)),
     }
@@ -120,14 +121,45 @@ def _changed(
     }
 
 
-def _metrics(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """What either evaluation found, side by side, and the difference of the means."""
+#: What makes folds the same.
+_FOLDS_BY = ("table_sha256", "rows", "target", "weights", "seed", "evaluation")
+
+
+def _share_of_same_folds(before: ModelVersion, after: ModelVersion) -> float | None:
+    """n_test / n_train of the folds in which both were judged; None if they were judged in others, or in one."""
+    if any(before.lineage.get(name) != after.lineage.get(name) for name in _FOLDS_BY):
+        return None
+    evaluation = after.lineage["evaluation"]
+    judged = [one.metrics for one in (before, after)]
+    is_other = any("nested" in one or one.get("method") != evaluation["method"] for one in judged)
+    if is_other or "time" in evaluation:
+        return None
+    if evaluation["method"] == "k-fold":
+        return 1 / (float(evaluation["folds"]) - 1)
+    return float(evaluation["fraction"] / (1 - evaluation["fraction"])) if evaluation["method"] == "hold-out" else None
+
+
+def _metrics(before: Mapping[str, Any], after: Mapping[str, Any], share: float | None) -> dict[str, Any]:
+    """What either evaluation found, side by side, the difference of the means and how sure it is."""
     old, new = before.get("metrics", {}), after.get("metrics", {})
     found = {}
     for name in sorted({*old, *new}):
         pair = {"before": old.get(name), "after": new.get(name)}
-        found[name] = pair | {"difference": _gap(old.get(name), new.get(name))}
+        gap = _gap(old.get(name), new.get(name))
+        found[name] = pair | {"difference": gap, "paired": _paired(old.get(name), new.get(name), share)}
     return found
+
+
+def _paired(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any] | None, share: float | None
+) -> dict[str, Any] | None:
+    """Whether the metric differs by more than folds do; None where that cannot be told."""
+    if before is None or after is None or share is None:
+        return None
+    values = before.get("values", []), after.get("values", [])
+    if len(values[0]) != len(values[1]) or len(values[0]) < 2 or None in (*values[0], *values[1]):
+        return None
+    return corrected_t(values[1], values[0], share).to_json()
 
 
 def _gap(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> float | None:

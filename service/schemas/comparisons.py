@@ -31,6 +31,10 @@ class MetricChange(Answer):
     before: dict[str, Any] | None
     after: dict[str, Any] | None
     difference: float | None = Field(description="of the means, after less before")
+    paired: dict[str, Any] | None = Field(
+        description="the corrected resampled t-test of the difference with its interval and p-value; null unless both "
+        "were judged in the same folds"
+    )
 
 
 class ConditionMove(Answer):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import json
 from typing import Any
 
 import pytest
 
+from learners.evaluation.comparison import corrected_t
 from service.schemas.comparisons import Comparison
 from tests.service.running import Api, problem
 from tests.service.working import do_job, train
@@ -81,6 +83,18 @@ def test_rules_parameters_and_metrics_are_compared(versions: Api) -> None:
     accuracy = found["metrics"]["accuracy"]
     assert accuracy["difference"] == pytest.approx(accuracy["after"]["mean"] - accuracy["before"]["mean"])
     assert found["lineage"] == {}
+    # judged in the same 5 folds, each with a quarter as many rows tested as learned from
+    values = [accuracy[when]["values"] for when in ("after", "before")]
+    assert accuracy["paired"] == json.loads(json.dumps(corrected_t(*values, 1 / 4).to_json()))
+
+
+def test_versions_judged_otherwise_are_not_compared_in_pairs(versions: Api) -> None:
+    dataset = versions.get("/api/v1/models/flowers:1").json()["lineage"]["dataset"]
+    evaluation = {"method": "k-fold", "folds": 5}
+    train(versions, dataset, target="class", name="reseeded", evaluation=evaluation, seed=9)
+    found = compared(versions, "flowers:1", "reseeded")["metrics"]
+    assert {one["paired"] for one in found.values()} == {None}
+    assert compared(versions, "sizes:1", "sizes:2")["metrics"] == {}
 
 
 def test_a_version_equals_itself(versions: Api) -> None:
