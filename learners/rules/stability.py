@@ -22,9 +22,8 @@ from learners.trees.estimator import FittedTree
 from learners.trees.nodes import LEAF, Nodes
 from learners.trees.paths import condition_of, tested_columns
 
-#: Of so many rules, the heaviest, is the text kept; of so many, these among them, that they are there.
+#: So many rules, the heaviest, are kept.
 MAX_RULES = 200
-_MAX_COUNTED = 500
 _DIGITS = 16
 
 
@@ -34,7 +33,7 @@ def digest_rules(learner: Learner) -> dict[str, Any]:
     Raises:
         LearnerError: the learner has no rules.
     """
-    heaviest = heaviest_rules(learner, _MAX_COUNTED)
+    heaviest = heaviest_rules(learner, MAX_RULES)
     total = _weight_of_all(learner) or 1.0
     texts = [structure(rule) for rule in heaviest]
     supports: dict[str, float] = defaultdict(float)
@@ -51,7 +50,7 @@ def digest_rules(learner: Learner) -> dict[str, Any]:
                 "bounds": _bounds_by_column(rule),
                 "support": rule.weight / total,
             }
-            for rule, text in zip(heaviest[:MAX_RULES], texts, strict=False)
+            for rule, text in zip(heaviest, texts, strict=True)
         ],
     }
 
