@@ -14,7 +14,8 @@ from math import isnan
 
 import numpy as np
 
-from learners.preprocessing.encode import GAP, LARGEST, LEVEL, Encoding
+from learners.linear_function import LARGEST
+from learners.preprocessing.encode import GAP, LEVEL, Encoding
 from learners.table import Column, Kind
 from learners.types import BoolArray, FloatArray, IntArray
 

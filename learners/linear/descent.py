@@ -61,19 +61,26 @@ def descend(
 
 
 def elastic_net(
-    products: FloatArray, moments: FloatArray, first: FloatArray, second: FloatArray, start: FloatArray, scale: float
+    products: FloatArray,
+    moments: FloatArray,
+    first: FloatArray,
+    second: FloatArray,
+    start: FloatArray,
+    scale: float,
+    rounds: int = MAX_ROUNDS,
 ) -> tuple[FloatArray, bool]:
     """The minimum, and whether it was reached.
 
     Args:
         products, moments: G and m. first, second: l1 and l2, shape (V,). start: where to begin, shape (V,).
         scale: size of the target: coefficients that change by less than 1e-9 of it stand.
+        rounds: most rounds.
     """
     solution = start.copy()
     gradient = moments - products @ solution
-    limits = np.array([_CHANGE * scale, float(MAX_ROUNDS)])
-    rounds = descend(products, gradient, first, second, solution, limits)
-    return _polished(products, moments, first, second, solution), rounds < MAX_ROUNDS
+    limits = np.array([_CHANGE * scale, float(rounds)])
+    used = descend(products, gradient, first, second, solution, limits)
+    return _polished(products, moments, first, second, solution), used < rounds
 
 
 def _polished(

@@ -14,7 +14,8 @@ import numpy as np
 from learners.linear.design import Design
 from learners.linear.least_squares import Factored
 from learners.linear.newton import Problem, inverse
-from learners.preprocessing.encode import LARGEST, POWER, Encoding
+from learners.linear_function import LARGEST
+from learners.preprocessing.encode import POWER, Encoding
 from learners.types import FloatArray
 
 #: A coefficient of which a larger share than this lies where the rows do not vary is open.

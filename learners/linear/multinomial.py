@@ -20,6 +20,8 @@ SEPARABLE_ALPHA = 1e-4
 #: Score of a class that no row has: a probability below 1e-13.
 _ABSENT = -30.0
 _ROUNDS = 100
+#: Rounds of coordinate descent on one quadratic; the next one goes on from there.
+_INNER_ROUNDS = 1_000
 #: A step that moves no score by more than this is the last one; where rounding ends the search before, this is enough.
 _MOVED, _NEARLY = 1e-9, 1e-5
 #: Added to the curvature, so that rows that are all but decided already bound the steps; it moves no minimum.
@@ -134,7 +136,7 @@ def _sparse(problem: Problem, strength: float, start: FloatArray) -> tuple[Float
         gradient = problem.gradient(theta.reshape(start.shape), likely).ravel() - second * theta
         products = problem.information(likely)
         products[np.diag_indices_from(products)] += _DAMPING
-        new, _ = elastic_net(products, products @ theta - gradient, first, second, theta, 1.0)
+        new, _ = elastic_net(products, products @ theta - gradient, first, second, theta, 1.0, _INNER_ROUNDS)
         step = new - theta
         moved = float(np.abs(step.reshape(start.shape) @ problem.variables.T).max())
         if moved <= _MOVED:

@@ -24,6 +24,7 @@ _HALVINGS = 40
 MOST_COEFFICIENTS = 1_500
 _CONDITION = 1e-5
 _RANK = 1e-12
+_CELLS_AT_ONCE = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,16 +73,22 @@ class Problem:
         return found
 
     def information(self, likely: FloatArray) -> FloatArray:
-        """Second derivatives of the loss alone, shape (F (V + 1), F (V + 1))."""
+        """Second derivatives of the loss alone, shape (F (V + 1), F (V + 1)).
+
+        Blocks ``sum over rows of share p_k ([k = l] - p_l) x x'``: what is within a class, less one product of all
+        the variables times their classes' probabilities, some rows at a time.
+        """
         size = self.variables.shape[1]
-        n_functions = self.n_functions
-        found = np.empty((n_functions * size, n_functions * size))
-        for k in range(n_functions):
-            for other in range(k + 1):
-                curve = self.shares * likely[k] * (float(k == other) - likely[other])
-                block = self.variables.T @ (curve[:, None] * self.variables)
-                found[k * size : (k + 1) * size, other * size : (other + 1) * size] = block
-                found[other * size : (other + 1) * size, k * size : (k + 1) * size] = block.T
+        found = np.zeros((self.n_functions * size,) * 2)
+        at_once = max(1, _CELLS_AT_ONCE // len(found))
+        for first in range(0, len(self.variables), at_once):
+            rows = slice(first, first + at_once)
+            weighted = (likely[:, rows] * np.sqrt(self.shares[rows])).T
+            spread = (weighted[:, :, None] * self.variables[rows, None, :]).reshape(len(weighted), -1)
+            found -= spread.T @ spread
+        for k in range(self.n_functions):
+            own = slice(k * size, (k + 1) * size)
+            found[own, own] += self.variables.T @ ((self.shares * likely[k])[:, None] * self.variables)
         return found
 
     def curvature(self, likely: FloatArray) -> FloatArray:

@@ -13,8 +13,8 @@ from learners.linear.explanation import ContributionExplanation, LinearPredictor
 from learners.linear.gaussian import Gaussian
 from learners.linear.inference import Units, of_least_squares
 from learners.linear.least_squares import factor
+from learners.linear_function import LARGEST
 from learners.params import choice, learner
-from learners.preprocessing.encode import LARGEST
 from learners.types import FloatArray, Scalar
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from learners.errors import DataError, quoted
+from learners.linear_function import LARGEST
 from learners.preprocessing.scale import fit_scaling
 from learners.table import Column, Kind, Table
 from learners.types import Array, FloatArray, Int8Array, Int32Array
@@ -29,8 +30,6 @@ POWER, LEVEL, GAP = 0, 1, 2
 MAX_VARIABLES, MAX_CELLS = 5_000, 200_000_000
 #: A spread below this share of the largest magnitude is rounding, and the column constant.
 _SPREAD = 1e-13
-#: No scaled number is larger, so that its powers' sums are no NaN.
-LARGEST = 1e300
 _EXPONENTS = (-1022, 1023)
 
 
@@ -61,7 +60,10 @@ class Encoding:
         return len(self.column)
 
     def scaled(self, index: int, cells: Array) -> Array:
-        """u of some cells of a numeric or ordinal column, 0 where missing or unseen; in the type of the cells."""
+        """u of some cells of a numeric or ordinal column, 0 where missing or unseen; in the type of the cells.
+
+        Kept within 1e300, so that sums of powers are no NaN.
+        """
         with np.errstate(over="ignore", under="ignore"):
             moved = (cells * self.factor[index] - self.offset[index]) / self.unit[index]
         bounded = np.nan_to_num(moved, nan=0.0, posinf=LARGEST, neginf=-LARGEST)

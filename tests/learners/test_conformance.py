@@ -90,6 +90,9 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
         "nearest-neighbors-regressor",
         {"k": 9, "choose_k": "leave-one-out", "kernel": "inverse", "answer": "median", "metric": "chebyshev"},
     ),
+    "ridge-cubic": ("linear-regressor", {"penalty": "ridge", "alpha": 0.01, "degree": 3, "missing_indicators": False}),
+    "lasso": ("linear-regressor", {"penalty": "lasso", "alpha": 0.2}),
+    "logistic-lasso": ("logistic-classifier", {"penalty": "lasso", "alpha": 0.03}),
     "best-first": ("decision-tree-regressor", {"max_leaves": 8, "nominal": "one-vs-rest", "min_leaf": 3}),
 }
 
