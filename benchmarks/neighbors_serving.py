@@ -2,7 +2,7 @@
 
     python benchmarks/neighbors_serving.py [--rounds 3] [--seconds 3] [--columns 2,3]
 
-Both models are served by one process. 2,000 different rows are asked in turn, so no answer is ready; every cell of
+Both models are served by one process. 500 different rows are asked in turn, so no answer is ready; every cell of
 the kd-tree that these fall into is asked once before, and how long that takes is told. Answers are compared with the
 library's.
 """
@@ -35,7 +35,7 @@ from service.settings import Settings
 from service.store.blobs import Blobs
 from service.store.session import Store
 
-ROWS, ASKED = 50_000, 2_000
+ROWS, ASKED = 50_000, 500
 WRK = """
 local bodies = {{}}
 for line in io.lines("{bodies}") do bodies[#bodies + 1] = line end
@@ -61,7 +61,7 @@ def register(settings: Settings, models: dict[str, Learner]) -> None:
                 session,
                 DEFAULT_WORKSPACE,
                 name,
-                "job_benchmark",
+                f"job_{name}",
                 dataset_id=None,
                 blob_sha256=sha256,
                 learner=model.name,

@@ -84,9 +84,12 @@ class CellSearch:
 
     def _powers(self, off: FloatArray) -> FloatArray:
         p = self._tree.p
-        if p == 2:
-            return np.asarray(np.add.reduce(off * off, axis=0))  # column by column, as everywhere
-        return np.asarray(np.add.reduce(np.abs(off), axis=0) if p == 1 else np.abs(off).max(axis=0))
+        terms = off * off if p == 2 else np.abs(off)
+        combine = np.maximum if p == np.inf else np.add
+        total: FloatArray = terms[0]
+        for row in terms[1:]:  # column by column, as everywhere; of few columns sooner than a reduction
+            total = combine(total, row)
+        return total
 
     def _kept(self, node: int) -> Cell | None:
         cell = self._found(node)
