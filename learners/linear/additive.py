@@ -61,12 +61,15 @@ class NumberPart:
             return self.missing[function]
         if self.is_ranked and cell < 0:
             return 0.0
-        scaled = min(max((cell * self.factor - self.offset) / self.unit, -LARGEST), LARGEST)
+        scaled = (cell * self.factor - self.offset) / self.unit
+        if not -LARGEST <= scaled <= LARGEST:
+            scaled = min(max(scaled, -LARGEST), LARGEST)
         powers = self.powers[function]
         total = powers[-1]
         for coefficient in powers[-2::-1]:
             total = total * scaled + coefficient
-        return min(max(total * scaled, -LARGEST), LARGEST)
+        amount = total * scaled
+        return amount if -LARGEST <= amount <= LARGEST else min(max(amount, -LARGEST), LARGEST)
 
 
 @dataclass(frozen=True, eq=False)

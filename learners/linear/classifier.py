@@ -20,6 +20,7 @@ from learners.linear.estimator import (
 )
 from learners.linear.explanation import ContributionExplanation, LinearPredictor, spread
 from learners.linear.inference import Units, of_likelihood
+from learners.linear.link import plain_probabilities
 from learners.linear.multinomial import SEPARABLE_ALPHA, Multinomial, problem_of
 from learners.linear.newton import MOST_COEFFICIENTS
 from learners.params import choice, learner, mapping, matrix, real
@@ -104,10 +105,15 @@ class LogisticClassifier(LinearEstimator, Classifier):
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities, shape (n, K); 0 of a class that did not occur in training."""
-        return self._of_scores(self.linear_predictors(X))
+        return spread(self.linear_predictors(X), tuple(self.present_.tolist()), len(self.classes_))
 
-    def _of_scores(self, scores: FloatArray) -> FloatArray:
-        return spread(scores, tuple(self.present_.tolist()), len(self.classes_))
+    def _of_scores(self, scores: list[float]) -> list[float]:
+        present = self.present_.tolist()
+        shares = [1.0] if len(present) == 1 else plain_probabilities([0.0, *scores] if len(scores) == 1 else scores)
+        found = [0.0] * len(self.classes_)
+        for place, share in zip(present, shares, strict=True):
+            found[place] = share
+        return found
 
     @property
     def function_labels_(self) -> tuple[Scalar | None, ...]:

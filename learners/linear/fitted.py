@@ -104,12 +104,12 @@ class FittedLinear(Learner):
     def answer_plainly(self, rows: Sequence[Sequence[float]]) -> FloatArray:
         """The answers of a few rows of cells, to the bit as those of a table: class probabilities (n, K), or (n, 1)."""
         functions = self.functions_
-        scores = [[functions.value(place, cells) for cells in rows] for place in range(len(functions.intercepts))]
-        return self._of_scores(np.array(scores, dtype=np.float64).reshape(len(scores), len(rows)))
+        places = range(len(functions.intercepts))
+        return np.array([self._of_scores([functions.value(place, cells) for place in places]) for cells in rows])
 
     @abstractmethod
-    def _of_scores(self, scores: FloatArray) -> FloatArray:
-        """The answers, shape (n, K) or (n, 1), by the functions' values (F, n)."""
+    def _of_scores(self, scores: list[float]) -> list[float]:
+        """The answer to one row, class probabilities (K,) or (1,), by the functions' values (F,)."""
 
     def explain(self, X: Any) -> list[Explanation]:
         """What each column adds; see :class:`~learners.linear.explanation.ContributionExplanation`."""

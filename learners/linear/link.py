@@ -31,6 +31,16 @@ def probabilities(scores: FloatArray) -> FloatArray:
     return np.stack([np.exp(np.ascontiguousarray(one - largest)) / total for one in scores])
 
 
+def plain_probabilities(scores: list[float]) -> list[float]:
+    """The same of one row, scores (K,), to the bit: numpy's function one by one, all else in plain floats."""
+    largest = max(scores)
+    powers = [float(np.exp(score - largest)) for score in scores]
+    total = 0.0
+    for power in powers:
+        total += power
+    return [power / total for power in powers]
+
+
 def cross_entropy(scores: FloatArray, codes: FloatArray) -> FloatArray:
     """Minus the log of the probability of each row's class, in nats; scores (K, n), codes (n,), shape (n,)."""
     largest, total = log_total(scores)

@@ -75,10 +75,11 @@ class LinearRegressor(LinearEstimator, Regressor):
 
     def predict(self, X: Any) -> FloatArray:
         """Intercept and what each column adds, shape (n,)."""
-        return self._of_scores(self.linear_predictors(X))[:, 0]
+        found: FloatArray = self.linear_predictors(X)[0]
+        return found
 
-    def _of_scores(self, scores: FloatArray) -> FloatArray:
-        return scores.T
+    def _of_scores(self, scores: list[float]) -> list[float]:
+        return scores
 
     @property
     def function_labels_(self) -> tuple[Scalar | None, ...]:

@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from learners.linear import LogisticClassifier, newton
-from learners.linear.link import probabilities
+from learners.linear.link import plain_probabilities, probabilities
 from learners.linear.newton import Problem, minimise
 from learners.table import Column, Kind, Series, Table
 from tests.learners.tables import read
@@ -150,6 +150,12 @@ def test_a_class_absent_from_a_fold_ends_no_choice() -> None:
 def test_softmax_bears_any_scores() -> None:
     scores = np.array([[1e300, -1e300, 0.0], [-1e300, 1e300, 0.0]])
     np.testing.assert_array_equal(probabilities(scores), [[1, 0, 0.5], [0, 1, 0.5]])
+
+
+def test_one_row_has_the_bits_of_many() -> None:
+    scores = np.random.default_rng(6).normal(size=(4, 3_000)) * 20
+    many = probabilities(scores)
+    assert [plain_probabilities(row) for row in scores.T.tolist()] == many.T.tolist()
 
 
 def test_a_wide_table_is_learned() -> None:
