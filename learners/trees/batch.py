@@ -42,14 +42,21 @@ class BatchWalk:
 
     Args:
         links, splits, levels, combined: as in :class:`learners.trees.traverse.PackedTree`.
+        roots: of several trees one after the other, ascending; None for one.
     """
 
     def __init__(
-        self, links: Int32Array, splits: FloatArray, levels: Int32Array, combined: CombinedTests = NO_TESTS
+        self,
+        links: Int32Array,
+        splits: FloatArray,
+        levels: Int32Array,
+        combined: CombinedTests = NO_TESTS,
+        roots: IntArray | None = None,
     ) -> None:
         test = links[:, TEST]
         self._is_leaf = test == LEAF
-        self._n_leaves = int(np.count_nonzero(self._is_leaf))
+        #: Of the largest tree.
+        self._n_leaves = int(np.add.reduceat(self._is_leaf, [0] if roots is None else roots, dtype=np.int64).max())
         self._links = links
         self._share = splits[:, SHARE]
         self._upper = splits[:, UPPER]
@@ -115,8 +122,7 @@ class BatchWalk:
 
     def _walk(self, roots: IntArray, cells: FloatArray, starts: IntArray) -> IntArray:
         """The same for few enough rows that begin so."""
-        reached = roots.copy()
-        places, nodes = np.arange(len(starts)), reached
+        reached, places, nodes = roots.copy(), np.arange(len(starts)), roots
         steps = 1  # which is all that a stump takes
         while len(places):
             for _ in range(steps):

@@ -9,9 +9,11 @@ from learners._accel import interpreted, uncompiled
 from learners.table import Column, Kind, Table
 from learners.trees import batch
 from learners.trees.branching import FEATURE, FIRST_CHILD, N_CHILDREN, OTHER_BRANCH, SHARE, TEST, branch_of
+from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.nodes import LEAF, LEVELS
 from learners.trees.setup import by_column
 from learners.trees.traverse import PackedTree, pack
+from tests.learners.tables import read
 from tests.learners.trees.random_trees import COLUMNS, random_rows, random_tree
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -91,6 +93,14 @@ def test_the_order_of_the_cells_and_the_size_of_the_turns_change_nothing(monkeyp
     monkeypatch.setattr(batch, "_STEPS", 1)
     monkeypatch.setattr(batch, "_LEAVES_AT_ONCE", 1)
     assert tree.predict(cells).tobytes() == whole.tobytes()
+
+
+def test_a_row_whose_values_are_known_walks_to_a_leaf():
+    table, target = read("pima", "class")
+    tree = DecisionTreeClassifier().fit(table, target).packed_tree_
+    nodes, undecided = tree.descended(by_column(table.values))
+    assert len(undecided) == 0
+    assert (tree.links[nodes, TEST] == LEAF).all()
 
 
 def test_codes_that_no_test_lists_take_the_branch_of_others_or_every_one():
