@@ -52,6 +52,11 @@ bench: setup-dev ## run the benchmarks side by side with their peers (long; see 
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/large.py
 	$(BIN)/python benchmarks/large_trees.py
+	$(BIN)/python benchmarks/linear.py
+	$(BIN)/python benchmarks/neighbors.py
+	$(BIN)/python benchmarks/neighbors_serving.py
+	$(BIN)/python benchmarks/ensembles.py
+	$(BIN)/python benchmarks/evaluation.py
 
 soak: setup-dev ## kill, fuzz and load studies (long)
 	$(BIN)/python benchmarks/chaos.py
@@ -64,5 +69,5 @@ lock: ## pin the versions of the current environment's resolution into the lock 
 	$(BIN)/pip-compile --quiet --strip-extras --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-annotate --extra dev --constraint requirements.lock --output-file requirements-dev.lock pyproject.toml
 
 clean: ## remove the environment and what tools left behind
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist *.egg-info
+	rm -rf $(VENV) .kernels .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
