@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from learners.columns import Column
 from learners.errors import DataError, ParameterError, quoted
+from learners.params import mapping
 from learners.types import FloatArray
 from learners.validation import check_weights
 
@@ -15,6 +17,14 @@ PARAMETER = "class_weight"
 _SHOWN = 20
 #: Bounds of a factor that is not 0; those of single weights and of their sum.
 _LEAST, _MOST = 1e-100, 2.0**53
+
+
+def class_weight_parameter() -> Any:
+    """The declaration of ``class_weight``, the same in every learner that has it."""
+    return mapping(
+        "Factor on the weight of the rows of a class, by label; labels that are not named have 1.",
+        none_means="every class counts as its rows do",
+    )
 
 
 def class_factors(class_weight: Mapping[str, float] | None, target: Column) -> FloatArray:

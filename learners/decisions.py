@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from learners import params
 from learners.columns import UNSEEN, Column
 from learners.errors import ParameterError, quoted
 from learners.types import FloatArray, IntArray
@@ -26,6 +27,16 @@ _SHOWN = 20
 _LARGEST = 1e150
 #: Probabilities this close are equal; expected utilities, if this close in units of the largest utility.
 TIE = 1e-12
+
+
+def utility_parameter() -> Any:
+    """The declaration of ``utility``, the same in every learner that has it."""
+    return params.matrix(
+        "What it is worth to decide for a class, by its label, if the true class is another or the same, by its label; "
+        "pairs that are not named have 0, costs are negative. The class of largest expected utility is predicted; "
+        "probabilities do not change.",
+        none_means="the likeliest class is predicted",
+    )
 
 
 def utility_matrix(

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from learners.base import Capabilities, Classifier, ModelState, Progress, check_training, check_weights, no_progress
-from learners.class_weights import class_factors, weigh
-from learners.decisions import plain_utility, utility_matrix
+from learners.class_weights import class_factors, class_weight_parameter, weigh
+from learners.decisions import plain_utility, utility_matrix, utility_parameter
 from learners.linear.estimator import (
     KEEPING_SMALL,
     LARGEST_ALPHA,
@@ -23,7 +23,7 @@ from learners.linear.inference import Units, of_likelihood
 from learners.linear.link import plain_probabilities
 from learners.linear.multinomial import SEPARABLE_ALPHA, Multinomial, problem_of
 from learners.linear.newton import MOST_COEFFICIENTS
-from learners.params import choice, learner, mapping, matrix, real
+from learners.params import choice, learner, real
 from learners.table import Column
 from learners.types import FloatArray, Scalar
 
@@ -63,16 +63,8 @@ class LogisticClassifier(LinearEstimator, Classifier):
         none_means="chosen along the whole path by cross-validation",
         only_with={"penalty": PENALISED},
     )
-    class_weight: dict[str, float] | None = mapping(
-        "Factor on the weight of the rows of a class, by label; labels that are not named have 1.",
-        none_means="every class counts as its rows do",
-    )
-    utility: dict[str, dict[str, float]] | None = matrix(
-        "What it is worth to decide for a class, by its label, if the true class is another or the same, by its label; "
-        "pairs that are not named have 0, costs are negative. The class of largest expected utility is predicted; "
-        "probabilities do not change.",
-        none_means="the likeliest class is predicted",
-    )
+    class_weight: dict[str, float] | None = class_weight_parameter()
+    utility: dict[str, dict[str, float]] | None = utility_parameter()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
         """Choose strength and degree where asked to, and fit; see :meth:`learners.base.Learner.fit`."""

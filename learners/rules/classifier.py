@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from learners.base import Capabilities, ModelState, Progress, check_training, check_weights, no_progress
-from learners.class_weights import class_factors, weigh
+from learners.class_weights import class_factors, class_weight_parameter, weigh
 from learners.evaluation.folds import hold_out
-from learners.params import choice, integer, learner, mapping, real
+from learners.params import choice, integer, learner, real
 from learners.rules.fitted import FittedRules
 from learners.rules.induction import InductionOptions, Sample, induce, sample_of
 from learners.rules.mdl import Weighing
@@ -118,10 +118,7 @@ class RuleSetClassifier(FittedRules):
         minimum=0,
         none_means="no limit",
     )
-    class_weight: dict[str, float] | None = mapping(
-        "Factor on the weight of the rows of a class, by label; labels that are not named have 1.",
-        none_means="every class counts as its rows do",
-    )
+    class_weight: dict[str, float] | None = class_weight_parameter()
     threads: int = integer(1, "Number of threads that grow the tree; the rules are the same.", minimum=1, maximum=256)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from learners.base import Capabilities, Classifier, ModelState, Progress, check_training, check_weights, no_progress
-from learners.class_weights import class_factors, weigh
-from learners.decisions import plain_utility, utility_matrix
-from learners.params import Preset, choice, flag, learner, mapping, matrix, real
+from learners.class_weights import class_factors, class_weight_parameter, weigh
+from learners.decisions import plain_utility, utility_matrix, utility_parameter
+from learners.params import Preset, choice, flag, learner, real
 from learners.table import Column
 from learners.trees.criteria import CRITERIA
 from learners.trees.estimator import costs_of_columns
@@ -144,17 +144,9 @@ class DecisionTreeClassifier(PrunedTreeEstimator, Classifier):
         exclusive_minimum=True,
         only_with={"leaf_estimate": ("m-estimate",)},
     )
-    class_weight: dict[str, float] | None = mapping(
-        "Factor on the weight of the rows of a class, by label; labels that are not named have 1.",
-        none_means="every class counts as its rows do",
-    )
+    class_weight: dict[str, float] | None = class_weight_parameter()
 
-    utility: dict[str, dict[str, float]] | None = matrix(
-        "What it is worth to decide for a class, by its label, if the true class is another or the same, by its label; "
-        "pairs that are not named have 0, costs are negative. The class of largest expected utility is predicted; "
-        "probabilities do not change.",
-        none_means="the likeliest class is predicted",
-    )
+    utility: dict[str, dict[str, float]] | None = utility_parameter()
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
         """Grow and prune a tree; see :meth:`learners.base.Learner.fit`."""
