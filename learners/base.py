@@ -67,6 +67,7 @@ class Capabilities:
         weights: whether ``fit`` takes row weights.
         column_order_matters: whether training columns in another order may give another model where
             two are equally good.
+        draws_columns: whether chance, by the columns' places, decides which are looked at.
         row_order_matters: the same of training rows.
         scale_matters: whether 2x + 1 in place of x may give another model.
     """
@@ -80,6 +81,7 @@ class Capabilities:
     sequences: bool = False
     weights: bool = True
     column_order_matters: bool = False
+    draws_columns: bool = False
     row_order_matters: bool = False
     scale_matters: bool = False
 

@@ -6,7 +6,13 @@ from dataclasses import asdict
 from typing import Any
 
 from learners.base import Learner, ModelState
-from learners.ensembles import AdaBoostClassifier, BaggingClassifier, BaggingRegressor
+from learners.ensembles import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    BaggingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from learners.errors import ModelFormatError, ParameterError, quoted
 from learners.linear import LinearRegressor, LogisticClassifier
 from learners.neighbors.classifier import NearestNeighborsClassifier
@@ -31,6 +37,8 @@ LEARNERS: tuple[type[Learner], ...] = (
     AdaBoostClassifier,
     BaggingClassifier,
     BaggingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
 )
 
 _BY_NAME = {learner.name: learner for learner in LEARNERS}

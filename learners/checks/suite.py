@@ -100,7 +100,7 @@ def checks_for(learner: type[Learner]) -> list[Check]:
         *(WITH_WEIGHTS if able.weights else WITHOUT_WEIGHTS),
         *(EXPLAINING if able.explanations else ()),
         *(() if able.row_order_matters else (metamorphic.row_order_does_not_matter,)),
-        metamorphic.column_order_decides_ties_only,
+        *(() if able.draws_columns else (metamorphic.column_order_decides_ties_only,)),
         *(() if able.column_order_matters else (metamorphic.column_order_does_not_matter,)),
         *(() if able.scale_matters else (metamorphic.scale_does_not_matter,)),
     ]

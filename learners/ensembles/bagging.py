@@ -27,6 +27,7 @@ from learners.ensembles.out_of_bag import Judged, OutOfBag
 from learners.ensembles.parameters import ClassTreeMembers, DrawnMembers
 from learners.params import learner
 from learners.table import Series, Table
+from learners.trees.column_draws import draw_of
 from learners.trees.nodes import Nodes
 from learners.trees.regressor import check_target
 from learners.trees.setup import by_column
@@ -83,8 +84,11 @@ class BaggedTrees(FittedBag, DrawnMembers):
         shared = SharedColumns(table, cells, n_classes, weights, self._options(criterion, threads))
         draws = Draws(weights, float(self.sample_fraction), int(self.seed))
 
+        drawn = self._columns_a_node(shared.n_varying)
+
         def grow(member: int, told: Progress) -> Nodes:
-            return self._finished(shared.grow(draws.counts(member), progress=told))
+            draw = draw_of(drawn, draws.column_seed(member))
+            return self._finished(shared.grow(draws.counts(member), draw=draw, progress=told))
 
         last = _GROWING if self._judges else 1.0
         trees = for_each(grow, n_members, threads, span(progress, 0.0, last), "members grown")

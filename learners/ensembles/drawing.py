@@ -8,6 +8,8 @@ import numpy as np
 
 from learners.types import FloatArray, IntArray
 
+#: The purpose for which columns are drawn, among those of a member's chance.
+_COLUMNS = 2
 #: Draws are at most so many times the rows, however much these weigh.
 _MOST_A_ROW = 16
 
@@ -41,6 +43,10 @@ class Draws:
         drawn = self.generator(member).random(n_draws) * bounds[-1]
         rows = np.minimum(np.searchsorted(bounds, drawn, side="right"), np.flatnonzero(self.weights)[-1])
         return np.bincount(rows, minlength=len(bounds)).astype(np.float64)
+
+    def column_seed(self, member: int) -> int:
+        """By which the columns of the member's nodes are drawn."""
+        return int(self.generator(member, _COLUMNS).integers(2**32))
 
     def left_out(self, member: int) -> IntArray:
         """The rows that are not in a member's sample, ascending."""

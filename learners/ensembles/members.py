@@ -79,7 +79,7 @@ class MemberTrees:
 
     @cached_property
     def _walk(self) -> BatchWalk:
-        return BatchWalk(self.packed.links, self.packed.splits, self.packed.levels)
+        return BatchWalk(self.packed.links, self.packed.splits, self.packed.levels, roots=self.roots)
 
     @cached_property
     def _votes(self) -> FloatArray:

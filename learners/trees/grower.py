@@ -28,7 +28,7 @@ from learners.trees.problem import (
     Rules,
     Work,
 )
-from learners.trees.searching import evaluate_columns
+from learners.trees.searching import search_columns
 from learners.trees.splitters.counting import forget_counts
 from learners.types import BoolArray, IntArray
 
@@ -74,7 +74,7 @@ def grow(
         active = grown.active[counters[N_STACK] - 1]
         node = next_on_stack(problem, grown, counters, task)
         spent += grown.nodes[node].count * task[LAST]
-        evaluate_columns(problem, rules, work, grown, node, active, task[FIRST], task[LAST])
+        search_columns(problem, rules, work, grown, node, active, task[FIRST], task[LAST])
         column = choose(problem, rules, work, grown.nodes[node].impurity)
         column = unless_by_chance(problem.extras, problem, rules, work, grown, node, column)
         if column < 0:
@@ -99,7 +99,7 @@ def step(
     if what == OPEN_ROOT:
         return 1 if open_node(problem, rules, grown, node) else 0
     if what == SEARCH:
-        evaluate_columns(problem, rules, work, grown, node, active, task[FIRST], task[LAST])
+        search_columns(problem, rules, work, grown, node, active, task[FIRST], task[LAST])
     elif what == CHOOSE:
         forget_counts(work, 0, work.columns.shape[0])
         column = choose(problem, rules, work, grown.nodes[node].impurity)

@@ -151,6 +151,7 @@ class Problem(NamedTuple):
         numbers: float64 (3, capacity) by id: weight; mass, which is what stop rules count; and the
             regression target less its node's mean. Narrower where it is not used.
         logs: ``logs[i]`` is i log2 i.
+        draw: int64 (2,), see :mod:`~learners.trees.column_draws`.
         extras: what few trees ask for, or None.
     """
 
@@ -164,6 +165,7 @@ class Problem(NamedTuple):
     row: Int32Array
     numbers: FloatArray
     logs: FloatArray
+    draw: IntArray
     extras: Extras | None
 
 
@@ -184,6 +186,7 @@ class Work(NamedTuple):
         packed: int64 (2, small), codes to be sorted.
         columns: ``COLUMN_BEST`` (d,), the best test of each column, place -1 where there is none; and where its
             counts begin, -1 while it has none.
+        looked, tried: bool (d,), where columns are drawn for a node: those of this turn, and of all so far.
         branches: ``BRANCH``: id of its first row, number of rows, share of the known weight, and whether
             it may be split further; the keys of others are not moved.
         cursor: int64 by branch.
@@ -204,6 +207,8 @@ class Work(NamedTuple):
     branch_stats: FloatArray
     packed: IntArray
     columns: Records
+    looked: BoolArray
+    tried: BoolArray
     branches: Records
     cursor: IntArray
 
@@ -281,6 +286,8 @@ def new_work(problem: Problem, rules: Rules) -> Work:
         branch_stats=np.zeros((branches, rules.n_stats)),
         packed=np.zeros((2, min(capacity, combinations // COMBINATIONS_A_ROW + 1)), np.int64),
         columns=records(len(problem.columns), COLUMN_BEST),
+        looked=np.zeros(len(problem.columns), np.bool_),
+        tried=np.zeros(len(problem.columns), np.bool_),
         branches=records(branches, BRANCH),
         cursor=np.zeros(branches, np.int64),
     )

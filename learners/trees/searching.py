@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from learners._accel import lean_inner_kernel
+from learners.trees.column_draws import draw_columns, draws_columns
 from learners.trees.criteria import VARIANCE, total_weight, weighted_log
 from learners.trees.missing import known_end, known_stats
 from learners.trees.pricing import priced, prices_tests
@@ -25,10 +26,44 @@ _NONE, _CONSTANT = -1, -2
 
 
 @lean_inner_kernel
-def evaluate_columns(
+def search_columns(
     problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, active: BoolArray, first: int, last: int
 ) -> None:
-    """Find the best test on each active column from ``first`` to ``last``: ``gain``, ``score``, ``place``.
+    """Find the best test on each active column from ``first`` to ``last``, or on those drawn for the node."""
+    looked = active
+    turn = 0
+    searching = True
+    while searching:
+        if draws_columns(problem):
+            searching = draw_columns(problem, work, node, active, turn)
+            looked = work.looked
+        evaluate_columns(problem, rules, work, grown, node, active, looked, first, last)
+        turn += 1
+        searching = searching and draws_columns(problem) and not any_found(work, first, last)
+
+
+@lean_inner_kernel
+def any_found(work: Work, first: int, last: int) -> bool:
+    """Whether a column has a test."""
+    for column in range(first, last):  # noqa: SIM110 - a generator is no kernel's
+        if work.columns[column].place >= 0:
+            return True
+    return False
+
+
+@lean_inner_kernel
+def evaluate_columns(  # noqa: PLR0913, PLR0917 - kernels take arrays one by one
+    problem: Problem,
+    rules: Rules,
+    work: Work,
+    grown: Grown,
+    node: int,
+    active: BoolArray,
+    looked: BoolArray,
+    first: int,
+    last: int,
+) -> None:
+    """Find the best test on each column that is looked at: ``gain``, ``score``, ``place``.
 
     Columns without any test in this node are made inactive: no descendant can have one either. A test
     that gains all there is ends the search: no later column can be better, and an equal one would not win.
@@ -39,12 +74,12 @@ def evaluate_columns(
     counted = first
     for column in range(first, last):
         work.columns[column].place = _NONE
-        if not active[column] or enough < 0.0:
+        if not looked[column] or enough < 0.0:
             continue
         if problem.columns[column].is_coded:
             if column >= counted:
                 forget_counts(work, first, column)
-                counted = count_columns(problem, rules, work, active, start, end, column, last)
+                counted = count_columns(problem, rules, work, looked, start, end, column, last)
             place, gain, ratio = evaluate_codes(problem, rules, work, grown, node, column)
         else:
             place, gain, ratio = evaluate_keys(problem, rules, work, grown, node, column)

@@ -9,6 +9,7 @@ import numpy as np
 
 from learners.table import Column, Kind, Table
 from learners.trees.binning import binned, cuts_of
+from learners.trees.column_draws import draw_of
 from learners.trees.criteria import CRITERIA, ENTROPY, GINI, VARIANCE
 from learners.trees.extras import extras_of
 from learners.trees.layout import ColumnPlan, lay_columns
@@ -114,6 +115,7 @@ def prepare(table: Table, target: FloatArray, n_classes: int, weights: FloatArra
         row=row,
         numbers=numbers,
         logs=_log_table(len(rows)) if rules.criterion == ENTROPY and unit else np.zeros(1),
+        draw=draw_of(None, 0),
         extras=extras_of(
             table.columns,
             options.cost_form,

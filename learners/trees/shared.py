@@ -35,15 +35,31 @@ class SharedColumns:
         self._options = replace(options, threads=1)
         self._given = weights
 
-    def grow(self, weights: FloatArray, *, by_given: bool = False, progress: Progress = no_progress) -> Nodes:
+    @property
+    def n_varying(self) -> int:
+        """How many columns have more than one value."""
+        plain = self._prepared.problem.columns.view(np.ndarray)
+        return int(np.count_nonzero(~plain["is_coded"] | (plain["n_codes"] > 1)))
+
+    def grow(
+        self,
+        weights: FloatArray,
+        *,
+        by_given: bool = False,
+        draw: IntArray | None = None,
+        progress: Progress = no_progress,
+    ) -> Nodes:
         """The tree of the rows with these weights, the same as if it were grown alone. Threads may grow at once.
 
         Args:
             weights: shape (n,), >= 0; 0 where the weights given at first are.
             by_given: stop rules count the weights given at first in place of these.
+            draw: how columns are drawn for each node, see :func:`~learners.trees.column_draws.draw_of`; None: all.
             progress: see :data:`~learners.base.Progress`.
         """
         prepared = self._weighted(weights, self._given if by_given else weights)
+        if draw is not None:
+            prepared = replace(prepared, problem=prepared.problem._replace(draw=draw))
         return grow_prepared(prepared, self._table, weights, self._options, progress)
 
     def _weighted(self, weights: FloatArray, masses: FloatArray) -> Prepared:

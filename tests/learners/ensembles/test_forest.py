@@ -1,0 +1,117 @@
+"""Bagged trees and forests: seeds, draws, the error out of bag, importances, stored size."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier as Peer
+
+from learners._accel import interpreted
+from learners.ensembles import BaggingRegressor, RandomForestClassifier, RandomForestRegressor
+from learners.ensembles.drawing import Draws
+from learners.ensembles.storage import smallest
+from learners.persist import dump
+from learners.table import Table
+from learners.trees.build import grow_tree
+from learners.trees.column_draws import draw_of, hashed
+from learners.trees.setup import GrowthOptions
+from learners.trees.shared import SharedColumns
+from tests.learners.tables import read
+
+
+def test_the_same_seed_gives_the_same_forest_whatever_the_threads():
+    table, target = read("credit-g", "class")
+    one, two, other = (
+        RandomForestClassifier(members=6, threads=threads, seed=seed).fit(table, target)
+        for threads, seed in ((1, 3), (3, 3), (1, 4))
+    )
+    assert one.out_of_bag_ == two.out_of_bag_
+    found, wanted = one.get_state().arrays, two.get_state().arrays
+    assert all(np.array_equal(found[name], wanted[name], equal_nan=True) for name in wanted)
+    assert dump(one.get_state()) != dump(other.get_state())
+
+
+@pytest.mark.parametrize(("table_name", "label"), [("credit-g", "class"), ("hepatitis", "Class")])
+@pytest.mark.parametrize("options", [GrowthOptions("gini"), GrowthOptions("entropy", max_leaves=9)])
+def test_a_tree_on_shared_columns_is_the_tree_grown_alone(table_name, label, options):
+    table, target = read(table_name, label)
+    shared = SharedColumns(table, target.cells, 2, np.ones(table.n_rows), options)
+    for seed in range(2):
+        weights = np.random.default_rng(seed).integers(0, 3, table.n_rows).astype(float)
+        found = shared.grow(weights).own_arrays()
+        alone = grow_tree(table, target.cells, 2, weights, options).own_arrays()
+        for name in ("test", "feature", "threshold", "level_codes", "value", "fraction"):
+            assert found[name] == pytest.approx(alone[name], rel=1e-9, nan_ok=True)
+
+
+def test_all_columns_drawn_are_no_draw():
+    table, target = read("credit-g", "class")
+    shared = SharedColumns(table, target.cells, 2, np.ones(table.n_rows), GrowthOptions("gini"))
+    plain, drawn = shared.grow(np.ones(table.n_rows)), shared.grow(np.ones(table.n_rows), draw=draw_of(20, 5))
+    assert np.array_equal(plain.feature, drawn.feature)
+
+
+def test_one_column_a_node_is_each_as_often():
+    """Of 8 columns alike in their chance the roots of 400 trees take each about 50 times: chi-square below 30."""
+    random = np.random.default_rng(0)
+    values, codes = random.normal(size=(30, 8)), np.arange(30.0) % 2
+    shared = SharedColumns(Table.from_array(values), codes, 2, np.ones(30), GrowthOptions("gini", max_depth=1))
+    roots = [shared.grow(np.ones(30), draw=draw_of(1, seed * 7919)).feature[0] for seed in range(400)]
+    counts = np.bincount(roots, minlength=8)
+    assert ((counts - 50) ** 2 / 50).sum() < 30
+
+
+def test_hashes_of_neighbours_are_spread():
+    found = np.array([interpreted(hashed)(number) for number in range(2000)]) / 2**32
+    assert abs(found.mean() - 0.5) < 0.03
+    assert abs(np.corrcoef(found[:-1], found[1:])[0, 1]) < 0.07
+
+
+def test_a_sample_leaves_out_a_third_of_the_rows():
+    draws = Draws(np.ones(20_000), 1.0, 0)
+    assert draws.counts(0).sum() == 20_000
+    assert len(draws.left_out(0)) / 20_000 == pytest.approx(np.exp(-1), abs=0.01)
+    weights = np.array([1.0, 2.0, 0.0, 3.0])
+    repeated = np.repeat(np.arange(4), weights.astype(int))
+    counted = np.bincount(repeated, Draws(np.ones(6), 1.0, 5).counts(2), minlength=4)
+    assert Draws(weights, 1.0, 5).counts(2).tolist() == counted.tolist()
+
+
+def test_the_error_out_of_bag_is_near_the_peers():
+    table, target = read("pima", "class")
+    ours = RandomForestClassifier(seed=1).fit(table, target)
+    peer = Peer(100, oob_score=True, random_state=1).fit(table.values, target.codes)
+    assert ours.out_of_bag_.error == pytest.approx(1 - peer.oob_score_, abs=0.03)
+    assert ours.out_of_bag_.rows == table.n_rows
+    assert np.argmax(ours.feature_importances_) == np.argmax(peer.feature_importances_)
+    assert ours.feature_importances_ == pytest.approx(peer.feature_importances_, abs=0.05)
+
+
+def test_shuffling_tells_which_columns_matter():
+    random = np.random.default_rng(2)
+    values = random.normal(size=(300, 4))
+    model = BaggingRegressor(members=15, importance="permutation").fit(values, 3 * values[:, 2])
+    assert np.argmax(model.feature_importances_) == 2
+    assert abs(model.feature_importances_[[0, 1, 3]]).max() < 0.1 * model.feature_importances_[2]
+
+
+def test_votes_are_the_members_answers_and_a_few_have_their_paths():
+    table, target = read("hepatitis", "Class")
+    model = RandomForestClassifier(members=9).fit(table, target)
+    for row, reason in enumerate(model.explain(table.take(np.arange(4)))):
+        assert reason.replayed() == pytest.approx(model.predict_proba(table.take(np.array([row])))[0])
+        assert (len(reason.votes), len(reason.paths)) == (9, 3)
+        for one in reason.paths:
+            shares = np.sum([b.weight * np.array([s for _, s in b.distribution]) for b in one.path.branches], axis=0)
+            assert reason.votes[one.member].shares == pytest.approx(shares)
+
+
+def test_a_mean_of_equal_numbers_is_exactly_that():
+    model = RandomForestRegressor(members=7).fit([[0.0], [1.0]], [0.1, 0.1])
+    assert model.predict([[0.3]]).tolist() == [0.1]
+
+
+def test_numbers_are_stored_in_the_smallest_type_that_holds_them():
+    assert smallest(np.array([1, -128])).dtype == np.int8
+    assert smallest(np.array([1.0, 300.0])).dtype == np.int16
+    assert smallest(np.array([0.5, np.nan])).dtype == np.float32
+    assert smallest(np.array([0.1])).dtype == np.float64
+    assert np.signbit(smallest(np.array([-0.0]))).all()
