@@ -1,0 +1,47 @@
+"""A tree in place of a model: exact where a tree can be, and as faithful as it says."""
+
+import numpy as np
+import pytest
+
+from learners.ensembles import AdaBoostClassifier, RandomForestRegressor
+from learners.errors import DataError, NotFittedError
+from learners.rules import rules_of
+from learners.surrogate import surrogate_of
+from learners.table import Table
+from learners.trees import DecisionTreeClassifier
+from tests.learners.tables import read
+
+
+def test_of_a_small_tree_it_is_that_tree():
+    table, target = read("iris", "class")
+    model = DecisionTreeClassifier(max_leaves=3).fit(table, target)
+    found = surrogate_of(model, table)
+    assert found.fidelity == 1
+    assert len(rules_of(found.tree).rules) == 3
+
+
+def test_fidelity_is_the_share_of_equal_decisions_on_rows_that_were_not_learned_from():
+    table, target = read("pima", "class")
+    model = AdaBoostClassifier(members=20).fit(table, target)
+    found = surrogate_of(model, table, max_leaves=8, seed=4)
+    assert found.rows == 192
+    assert found.tree.n_leaves_ <= 8
+    agreeing = np.mean(found.tree.predict(table) == model.predict(table))
+    assert 0.85 < found.fidelity <= 1
+    assert found.fidelity == pytest.approx(agreeing, abs=0.1)
+    assert surrogate_of(model, table, max_leaves=60).fidelity >= surrogate_of(model, table, max_leaves=2).fidelity
+
+
+def test_of_numbers_it_is_r_squared():
+    values = np.random.default_rng(0).normal(size=(200, 2))
+    model = RandomForestRegressor(members=10).fit(values, np.where(values[:, 0] > 0, 1.0, 3.0))
+    assert surrogate_of(model, Table.from_array(values)).fidelity > 0.9
+
+
+def test_one_row_and_an_unfitted_model_are_refused():
+    table, target = read("iris", "class")
+    with pytest.raises(NotFittedError):
+        surrogate_of(DecisionTreeClassifier(), table)
+    model = DecisionTreeClassifier().fit(table, target)
+    with pytest.raises(DataError, match="at least 2 rows"):
+        surrogate_of(model, table.take(np.array([0])))
