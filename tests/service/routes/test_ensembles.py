@@ -1,0 +1,61 @@
+"""Ensembles over HTTP: trained, asked, explained by votes and by columns, and refused where only a tree will do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from service.schemas.predictions import Explanations
+from tests.service.running import Api
+from tests.service.working import train
+from tests.shared import table_path
+
+ROW = {"sepallength": 5.0, "sepalwidth": 3.4, "petallength": 1.5, "petalwidth": 0.2}
+
+
+@pytest.fixture(scope="module")
+def iris(shared_api: Api) -> Api:
+    uploaded = shared_api.upload(table_path("iris.csv").read_bytes(), name="iris").json()
+    for name, learner in (("boosted", "adaboost-classifier"), ("forest", "random-forest-classifier")):
+        train(shared_api, uploaded["id"], target="class", name=name, learner=learner, parameters={"members": 6})
+    more = {"excluded": ["class"], "learner": "bagging-regressor", "parameters": {"members": 4}}
+    train(shared_api, uploaded["id"], target="petalwidth", name="bag", **more)
+    return shared_api
+
+
+def reasons(api: Api, model: str) -> Any:
+    answer = api.post(f"/api/v1/models/{model}/explanations", json={"rows": [ROW, {**ROW, "petallength": None}]})
+    assert answer.status_code == 200, answer.text
+    Explanations.model_validate(answer.json())
+    return answer.json()["explanations"]
+
+
+def test_of_boosted_stumps_the_columns_votes_add_up_to_the_probabilities(iris: Api) -> None:
+    for reason in reasons(iris, "boosted"):
+        assert reason["kind"] == "additive"
+        sums = [sum(one["votes"][k]["share"] for one in reason["columns"]) for k in range(3)]
+        assert sums == pytest.approx(reason["probabilities"])
+        assert sum(one["margin"] for one in reason["columns"]) == pytest.approx(reason["margin"])
+
+
+def test_of_a_forest_every_member_votes_and_three_show_their_paths(iris: Api) -> None:
+    for reason in reasons(iris, "forest"):
+        assert (reason["kind"], len(reason["votes"]), len(reason["paths"])) == ("votes", 6, 3)
+        shares = [sum(one["weight"] * one["distribution"][k]["share"] for one in reason["votes"]) for k in range(3)]
+        assert shares == pytest.approx(reason["probabilities"])
+    for reason in reasons(iris, "bag"):
+        assert reason["value"] == pytest.approx(sum(one["weight"] * one["value"] for one in reason["votes"]))
+
+
+@pytest.mark.parametrize("route", ["rules", "tree"])
+def test_what_only_one_tree_has_is_refused_by_name(iris: Api, route: str) -> None:
+    answer = iris.get(f"/api/v1/models/forest/{route}")
+    assert answer.status_code == 409
+    assert "RandomForestClassifier" in answer.text or "random-forest-classifier" in answer.text
+
+
+def test_importances_are_those_of_the_members(iris: Api) -> None:
+    found = iris.get("/api/v1/models/forest/importances").json()
+    assert found["kind"] == "impurity"
+    assert sum(one["importance"] for one in found["importances"]) == pytest.approx(1)
