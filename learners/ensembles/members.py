@@ -66,7 +66,11 @@ class MemberTrees:
         own = {name: array[first:last] for name, array in own.items()}
         for name in _NODE_IDS:
             own[name] = np.where(own[name] >= 0, own[name] - first, -1).astype(np.int32)
-        return replace(self.nodes, **own, **levels)
+        start, count = own["level_start"], own["level_count"]
+        low = int(start[count > 0].min(initial=len(levels["level_codes"])))
+        high = int((start + count)[count > 0].max(initial=low))
+        own["level_start"] = np.where(count > 0, start - low, 0).astype(np.int32)
+        return replace(self.nodes, **own, **{name: array[low:high] for name, array in levels.items()})
 
     @cached_property
     def packed(self) -> PackedTree:
@@ -135,7 +139,8 @@ class MemberTrees:
 
     def of_member(self, member: int, cells: FloatArray, rows: IntArray) -> FloatArray:
         """What one member answers to some rows, shape (m, K)."""
-        return self._of_rows(cells, rows, np.full(len(rows), self.bounds[member]), hard=False)
+        # a walk of its own: its few levels are found sooner than among those of all trees
+        return pack(self.tree(member), self.columns, regression=self.regression).predict(cells[:, rows])
 
     def _of_rows(self, cells: FloatArray, rows: IntArray, starts: IntArray, *, hard: bool) -> FloatArray:
         """What the tree that begins at each start answers to each row, shape (m, K)."""
