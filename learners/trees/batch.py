@@ -58,8 +58,8 @@ class BatchWalk:
         #: Of the largest tree.
         self._n_leaves = int(np.add.reduceat(self._is_leaf, [0] if roots is None else roots, dtype=np.int64).max())
         self._links = links
-        self._share = splits[:, SHARE]
-        self._upper = splits[:, UPPER]
+        self._share = splits[:, SHARE].copy()
+        self._upper = splits[:, UPPER].copy()
         #: A leaf leads to itself, whatever the value.
         self._column = np.where(self._is_leaf, 0, links[:, FEATURE]).astype(np.intp)
         self._combined = combined
@@ -167,7 +167,8 @@ class BatchWalk:
 
     def _branches(self, nodes: IntArray, values: FloatArray) -> IntArray:
         """:func:`learners.trees.branching.branch_of` of arrays."""
-        test, missing, other = (self._links[:, member].take(nodes) for member in (TEST, MISSING_BRANCH, OTHER_BRANCH))
+        links = self._links.take(nodes, axis=0)  # of a column alone numpy would first copy all nodes'
+        test, missing, other = links[:, TEST], links[:, MISSING_BRANCH], links[:, OTHER_BRANCH]
         is_missing = np.isnan(values)
         codes = np.where(is_missing, UNSEEN_LEVEL, values)
         branches = (codes > self._threshold.take(nodes)).astype(np.intp)
@@ -184,7 +185,7 @@ class BatchWalk:
     def _interval(self, nodes: IntArray, values: FloatArray) -> IntArray:
         """The branch of each value at a node of intervals: a binary search of all at once."""
         first = self._first.take(nodes)
-        low, high = np.zeros(len(nodes), np.intp), self._links[:, N_CHILDREN].take(nodes).astype(np.intp) - 1
+        low, high = np.zeros(len(nodes), np.intp), self._links.take(nodes, axis=0)[:, N_CHILDREN].astype(np.intp) - 1
         while (low < high).any():
             middle = (low + high) // 2
             below = values <= self._upper.take(first + middle)
@@ -235,7 +236,7 @@ class BatchWalk:
         """Entries one level below; an entry whose value decides nothing as one for every child that gets a share."""
         nodes = self._step(cells, _starts(cells, rows.take(owners)), before)
         moved, stuck = np.flatnonzero(nodes != before), np.flatnonzero(nodes == before)
-        counts = self._links[:, N_CHILDREN].take(before[stuck])
+        counts = self._links.take(before[stuck], axis=0)[:, N_CHILDREN]
         children, parents = _ranges(self._first.take(before[stuck]), counts), np.repeat(stuck, counts)
         given = np.flatnonzero(self._share.take(children) > 0)
         children, parents = children[given], parents[given]
