@@ -18,7 +18,7 @@ import numpy as np
 
 from learners.errors import DataError, SchemaError, quoted
 from learners.number_texts import EXACT_INTEGER, canonical_text, number_text, numeric_level, parse_number
-from learners.sequences import parse_sequence, sequence_text, sequence_value
+from learners.sequences import check_widths, parse_sequence, sequence_text, sequence_value, step_width
 from learners.types import FloatArray, Scalar, Value
 
 __all__ = [
@@ -107,20 +107,31 @@ class Column:
         """An open column that knows these values too, in the order in which they come, after those that it knew.
 
         Raises:
-            SchemaError: a value is none of its kind.
+            SchemaError: a value is none of its kind, or a sequence has other steps than those before.
         """
         texts = (self.open_text(value) for value in values if value is not None)
         new = dict.fromkeys(text for text in texts if text not in self._codes)
+        if self.kind is Kind.SEQUENCE:
+            self._check_widths(new)
         return replace(self, levels=(*self.levels, *new)) if new else self
 
     def open_text(self, value: Value) -> str:
         """The text under which an open column knows a value.
 
         Raises:
-            SchemaError: the value is none of its kind.
+            SchemaError: the value is none of its kind, or a sequence has other steps than those that it knows.
         """
         try:
-            return sequence_text(value) if self.kind is Kind.SEQUENCE else _plain_text(value)
+            text = sequence_text(value) if self.kind is Kind.SEQUENCE else _plain_text(value)
+        except DataError as error:
+            raise SchemaError(f"column {quoted(self.name)}: {error}", field=self.name) from None
+        if self.kind is Kind.SEQUENCE and self.levels:
+            self._check_widths([text])
+        return text
+
+    def _check_widths(self, texts: Iterable[str]) -> None:
+        try:
+            check_widths(texts, step_width(self.levels[0]) if self.levels else None)
         except DataError as error:
             raise SchemaError(f"column {quoted(self.name)}: {error}", field=self.name) from None
 

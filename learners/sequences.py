@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,30 @@ def sequence_text(value: Any) -> str:
     if all(len(step) == 1 for step in steps):
         return f"[{','.join(step[0] for step in steps)}]"
     return f"[{','.join('[' + ','.join(step) + ']' for step in steps)}]"
+
+
+def step_width(text: str) -> int:
+    """How many numbers each step of a canonical text holds: its k."""
+    return text[: text.index("]")].count(",") + 1 if text.startswith("[[") else 1
+
+
+def check_widths(texts: Iterable[str], width: int | None) -> None:
+    """Refuse sequences of other steps than the first one, or than others before them.
+
+    Args:
+        texts: canonical.
+        width: how many numbers each step of those before holds; None if there are none.
+
+    Raises:
+        DataError: names the first culprit.
+    """
+    for text in texts:
+        width = step_width(text) if width is None else width
+        if step_width(text) != width:
+            raise DataError(
+                f"the sequence {_shown(text)} has {step_width(text)} numbers a step, where others of its column have "
+                f"{width}"
+            )
 
 
 def parse_sequence(text: str) -> FloatArray:

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from learners.errors import DataError
-from learners.sequences import FORM, sequence_text
+from learners.sequences import FORM, check_widths, sequence_text, step_width
 from learners.table import Column, Kind, parse_number
 from learners.types import Array, FloatArray
 from service.errors import Fault, Invalid, TooLarge
@@ -85,6 +85,8 @@ class ColumnBuilder:
         self._wrong: list[tuple[int, str]] = []
         self._n_wrong = 0
         self._n_characters = self._n_counted = 0
+        #: How many numbers a step of the sequences holds, by the first of them.
+        self.width: int | None = None
         #: The first row with a list, or None.
         self.first_list: int | None = None
 
@@ -156,7 +158,10 @@ class ColumnBuilder:
         found = []
         for position, text in enumerate(distinct):
             try:
-                found.append(sequence_text(text))
+                canonical = sequence_text(text)
+                check_widths([canonical], self.width)
+                self.width = step_width(canonical)
+                found.append(canonical)
             except DataError:
                 rows = np.flatnonzero(codes == position)
                 self._refuse([(first_row + int(at), text) for at in rows[:20]], int(rows.size))
@@ -241,7 +246,8 @@ def are_number_levels(levels: Iterable[str]) -> bool:
 def _demand(builder: ColumnBuilder) -> tuple[Any, str]:
     """What a cell must be, and what is said of one that is not."""
     if builder.is_sequence:
-        return FORM, "is no sequence of numbers"
+        steps = "" if builder.width is None else f", {builder.width} a step as in the first"
+        return FORM, f"is no sequence of numbers{steps}"
     if builder.plan.order is None:
         return "finite numbers", "is not a finite number"
     return list(builder.plan.order[:20]), "is none of the declared levels"

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from learners.errors import SchemaError
-from learners.sequences import FORM
-from learners.table import MISSING, Column, Kind, parse_number
+from learners.sequences import FORM, step_width
+from learners.table import MISSING, UNSEEN, Column, Kind, parse_number
 from service.formats.written_numbers import NumberSyntax
 
 _NUMBERS = frozenset({int, float, type(None)})
@@ -27,10 +27,14 @@ class CellCoder:
         column: its description.
         tokens: texts that are missing; ``""`` only where it is not a level.
         syntax: how texts write numbers.
+        width: of a column of sequences that knows none, how many numbers a step must have.
     """
 
-    def __init__(self, column: Column, tokens: frozenset[str], syntax: NumberSyntax) -> None:
+    def __init__(
+        self, column: Column, tokens: frozenset[str], syntax: NumberSyntax, *, width: int | None = None
+    ) -> None:
         self.column = column
+        self._known_width = width
         self._tokens = tokens - ({""} if "" in column.levels else frozenset())
         self._syntax = syntax
         self._lookup: dict[Any, float] = {level: float(code) for code, level in enumerate(column.levels)}
@@ -48,7 +52,14 @@ class CellCoder:
 
     @property
     def _form(self) -> str:
-        return FORM if self.column.kind is Kind.SEQUENCE else "texts"
+        if self.column.kind is Kind.TEXT:
+            return "texts"
+        return FORM if self._width is None else f"{FORM}; {self._width} in each step, as in training"
+
+    @property
+    def _width(self) -> int | None:
+        is_sequence = self.column.kind is Kind.SEQUENCE and self.column.levels
+        return step_width(self.column.levels[0]) if is_sequence else self._known_width
 
     def of_values(self, values: Sequence[Any]) -> CellCoder:
         """Of an open column: a coder of a column that knows just these values, as far as they can be its."""
@@ -58,7 +69,7 @@ class CellCoder:
                 with suppress(SchemaError, OverflowError):
                     known.append(self.column.open_text(value))
         column = replace(self.column, levels=tuple(dict.fromkeys(known)))
-        return CellCoder(column, self._tokens, self._syntax)
+        return CellCoder(column, self._tokens, self._syntax, width=self._width)
 
     def encode(self, values: Sequence[Any]) -> Sequence[Any]:
         """One number, or None, to each value; :data:`DOUBTFUL` (either sign) where :meth:`cell` is to decide."""
@@ -108,12 +119,13 @@ class CellCoder:
         elif not self.column.is_open and not isinstance(value, bool | int | float):
             return MISSING, "finite numbers" if self.column.is_numeric else "texts, numbers, true, false or null"
         try:
-            return self.column.encode(value), None
+            cell = self.column.encode(value)
         except (SchemaError, OverflowError, ValueError):
-            return MISSING, (
-                "finite numbers"
-                if self.column.is_numeric
-                else self._form
-                if self.column.is_open
-                else "one of its levels"
-            )
+            return MISSING, self._demand
+        return (MISSING, self._demand) if cell == UNSEEN and self.column.is_open else (cell, None)
+
+    @property
+    def _demand(self) -> str:
+        if self.column.is_open:
+            return self._form
+        return "finite numbers" if self.column.is_numeric else "one of its levels"

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from learners.errors import quoted
 from learners.table import Column
 from learners.types import FloatArray
 from service.errors import Fault, Invalid
@@ -218,7 +219,7 @@ def _settle(encoded: Encoded, coder: CellCoder, row: int, index: int, value: Any
     if why is not None:
         line = lines[row] if lines else None
         fault = Fault(
-            f"column {shown(column.name)} takes {why}, not {shown_value(value)}",
+            f"column {shown(column.name)} takes {why}, not {quoted(value) if column.is_open else shown_value(value)}",
             row=row,
             line=line,
             column=cut(column.name),

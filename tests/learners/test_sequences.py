@@ -53,17 +53,24 @@ def test_what_is_no_sequence_is_refused_with_what_is(value: object, said: str) -
 
 
 def test_lists_make_a_column_of_sequences_and_it_learns_new_ones() -> None:
-    table = Table.from_columns({"pulse": [[1, 2], None, [1.0, 2.0], [[1, 2], [3, 4]]]})
+    table = Table.from_columns({"pulse": [[1, 2], None, [1.0, 2.0], [3]]})
     column = table.columns[0]
     assert column.kind is Kind.SEQUENCE
     assert table.values[:, 0].tolist()[2:] == [0.0, 1.0]
-    assert column.sequences[1].tolist() == [[1, 2], [3, 4]]
-    assert table.to_columns()["pulse"] == [[1, 2], None, [1, 2], [[1, 2], [3, 4]]]
+    assert column.sequences[0].tolist() == [[1], [2]]
+    assert table.to_columns()["pulse"] == [[1, 2], None, [1, 2], [3]]
     later = Table.from_columns({"pulse": ["5 6", [1, 2]]}, [column])
     assert later.columns[0].levels == (*column.levels, "[5,6]")
     assert later.values[:, 0].tolist() == [2.0, 0.0]
     assert column.encode([9]) == UNSEEN
     assert Column.from_json(column.to_json()) == column
+
+
+def test_all_sequences_of_a_column_have_the_same_steps() -> None:
+    with pytest.raises(SchemaError, match=r"column 'a': the sequence '\[\[1,2\]\]' has 2 numbers a step"):
+        Table.from_columns({"a": [[1], [[1, 2]]]})
+    with pytest.raises(SchemaError, match="has 1 numbers a step, where others of its column have 2"):
+        Table.from_columns({"a": [[5]]}, [Column("a", Kind.SEQUENCE, ("[[1,2]]",))])
 
 
 def test_sequences_beside_other_values_are_refused() -> None:

@@ -118,6 +118,7 @@ def test_rows_bring_texts_and_sequences_that_the_model_has_not_met():
         ({"pulse": [[1], [2, 3]], "word": "a"}, "pulse"),
         ({"pulse": {"a": 1}, "word": "a"}, "pulse"),
         ({"pulse": 5, "word": "a"}, "pulse"),
+        ({"pulse": [[1, 2], [3, 4]], "word": "a"}, "pulse"),
         ({"pulse": [1], "word": ["a"]}, "word"),
         ({"pulse": [1], "word": {"a": 1}}, "word"),
     ],
@@ -126,4 +127,15 @@ def test_a_value_that_is_none_of_its_kind_spoils_its_row_alone(row, column):
     encoded = ENCODER.objects([{"pulse": [1], "word": "a"}, row])
     assert list(encoded.faults) == [1]
     assert [fault.column for fault in encoded.faults[1]] == [column]
-    assert encoded.faults[1][0].allowed in (FORM, "texts")
+    assert encoded.faults[1][0].allowed in (f"{FORM}; 1 in each step, as in training", "texts")
+
+
+def test_a_sequence_with_other_steps_than_in_training_is_refused_alone_too():
+    encoded = ENCODER.objects([{"pulse": [[1, 2], [3, 4]], "word": "a"}])
+    assert "1 in each step, as in training, not [[1, 2], [3, 4]]" in encoded.faults[0][0].message
+
+
+def test_sequences_of_one_column_have_the_same_steps():
+    error = refused(Invalid, '[{"s":[1],"y":"a"},{"s":[2,3],"y":"b"},{"s":[[1,2],[3,4]],"y":"b"}]', name="a.json")
+    assert (error.faults[0].row, error.faults[0].column) == (2, "s")
+    assert "no sequence of numbers, 1 a step as in the first" in error.detail
