@@ -16,6 +16,7 @@ from service.web.observing import request_id_of, safe_headers
 #: Copying a body of fewer bytes is quicker than telling the system of two pieces.
 _SMALL = 16_384
 _CONTINUE = b"HTTP/1.1 100 "
+_CHUNKED = b"transfer-encoding: chunked"
 
 
 class ProblemProtocol(HttpToolsProtocol):
@@ -24,8 +25,10 @@ class ProblemProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Begin to answer a request; its task runs once this has returned."""
         super().on_headers_complete()
-        if self.cycle is not None and not isinstance(self.cycle.transport, JoinedWrites):
-            self.cycle.transport = JoinedWrites(self.cycle.transport)
+        cycle = self.cycle
+        # Of an answer to HEAD the head is all that is written.
+        if cycle is not None and cycle.scope["method"] != "HEAD" and not isinstance(cycle.transport, JoinedWrites):
+            cycle.transport = JoinedWrites(cycle.transport)
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, and end the connection. The parser does not say what is wrong."""
@@ -40,7 +43,7 @@ class ProblemProtocol(HttpToolsProtocol):
 
 
 class JoinedWrites(asyncio.Transport):
-    """What one answer is written to: its head waits for the beginning of its body, and both go out in one call.
+    """What one answer is written to: its head waits for a body of known length, and both go out in one call.
 
     uvloop sends at once whatever is written, so that each answer would take two calls of the system and two
     packets: a tenth of the time of a small prediction.
@@ -69,6 +72,9 @@ class JoinedWrites(asyncio.Transport):
             else:
                 self._transport.write(data)
         elif data[: len(_CONTINUE)] == _CONTINUE:
+            self._transport.write(data)
+        elif _CHUNKED in data:  # its first piece may be long in coming
+            self._begun = True
             self._transport.write(data)
         else:
             self._begun = True

@@ -106,6 +106,13 @@ def test_a_head_without_a_body_is_sent_before_the_end() -> None:
     assert (sent.calls, sent.closed, answer.is_closing()) == ([HEAD], True, True)
 
 
+def test_a_stream_shows_its_head_at_once() -> None:
+    sent = Written()
+    head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+    JoinedWrites(sent).write(head)
+    assert sent.calls == [head]
+
+
 def test_a_client_that_asks_first_is_told_to_go_on(shared_api: Api) -> None:
     place = urlsplit(shared_api.address)
     with socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=30) as connection:
