@@ -20,9 +20,10 @@ from service.errors import Fault, ServiceError
 from service.formats.arrow_rows import read_arrow
 from service.formats.record_texts import read_csv
 from service.formats.records import RowEncoder
-from service.operations.answer_cells import AnswerCells, Notes, plain_text
+from service.operations.answer_cells import AnswerCells, Notes
 from service.operations.json_text import encode_json
 from service.operations.predict import Bounds, Describe, Form, answer_rows, check_count
+from service.operations.reason_texts import plain_text
 from service.operations.rows import Encoded, Options, encode_matrix, encode_records
 from service.operations.served import ServedModel
 

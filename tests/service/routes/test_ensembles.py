@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from typing import Any
 
 import pytest
@@ -46,6 +47,21 @@ def test_of_a_forest_every_member_votes_and_three_show_their_paths(iris: Api) ->
         assert shares == pytest.approx(reason["probabilities"])
     for reason in reasons(iris, "bag"):
         assert reason["value"] == pytest.approx(sum(one["weight"] * one["value"] for one in reason["votes"]))
+
+
+def test_csv_tells_their_reasons_too(iris: Api) -> None:
+    for model, words in (("boosted", " by a margin of "), ("forest", "members (weight "), ("bag", "4 members say ")):
+        row = {name: value for name, value in ROW.items() if model != "bag" or name != "petalwidth"}
+        body = f"{','.join(row)}\n{','.join(map(str, row.values()))}\n"
+        query, headers = f"/api/v1/models/{model}/predictions?explain=true", {"Content-Type": "text/csv"}
+        answer = iris.post(query, content=body, headers=headers)
+        assert words in next(csv.DictReader(answer.text.splitlines()))["explanation"]
+
+
+def test_a_policy_for_missing_values_is_refused_for_what_it_is(iris: Api) -> None:
+    answer = iris.post("/api/v1/models/forest/predictions", json={"rows": [ROW], "missing": "most-likely"})
+    assert answer.status_code == 422
+    assert "what a random-forest-classifier does with missing values was settled in training" in answer.text
 
 
 @pytest.mark.parametrize("route", ["rules", "tree"])
