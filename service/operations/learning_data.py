@@ -18,6 +18,7 @@ from learners.errors import DataError, quoted
 from learners.evaluation import Judging
 from learners.table import Series, Table
 from learners.types import FloatArray, IntArray
+from learners.validation import check_weights
 from service.formats.table_file import open_table
 
 
@@ -120,6 +121,7 @@ def weights_of(table: Table, name: str | None) -> FloatArray | None:
             "weights are finite numbers >= 0",
             field=name,
         )
-    if not (weights > 0).any():
-        raise DataError(f"every weight in column {quoted(name)} is 0", field=name)
-    return weights
+    try:
+        return check_weights(weights, len(weights))
+    except DataError as error:
+        raise DataError(f"column {quoted(name)}: {error}", field=name) from None
