@@ -103,7 +103,8 @@ class Comparison(Answer):
     before: ComparedVersion
     after: ComparedVersion
     parameters: dict[str, Change] = Field(
-        description="learner and parameters that differ, choices of presets and defaults included"
+        description="learner and parameters that differ, choices of presets and defaults included; of two learners, a "
+        "parameter that only one has is left out at its default"
     )
     lineage: dict[str, Change] = Field(description="dataset, target, features and seed, where they differ")
     metrics: dict[str, MetricChange]
