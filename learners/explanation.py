@@ -93,6 +93,8 @@ class CountCondition:
 
     @property
     def subject(self) -> str:
+        if self.interval is not None:
+            return self.interval.text()
         return self.among("all of", "any of", f"{self.need} of")
 
     def among(self, every: str, one: str, some: str) -> str:

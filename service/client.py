@@ -363,9 +363,9 @@ class Rulewood:
         """Archive a version: it answers by number only and is no longer the latest."""
         return self._json("POST", f"/models/{_path(ref)}/archive")
 
-    def delete_model(self, ref: str) -> None:
-        """Delete a version, or a whole model."""
-        self._send("DELETE", f"/models/{_path(ref)}")
+    def delete_model(self, ref: str, *, force: str | None = None) -> None:
+        """Delete a version, or a whole model: with ``force``, its name, although aliases name versions of it."""
+        self._send("DELETE", f"/models/{_path(ref)}", params=_given({"force": force}))
 
     def predict(
         self,

@@ -32,8 +32,12 @@ class FittedBoosting(FittedVotes):
         boosted_: the members' votes and errors, and how it ended.
     """
 
-    votes_hard: ClassVar[bool] = True
     boosted_: Boosted
+
+    @property
+    def votes_hard(self) -> bool:
+        """Members vote for one class each, but one that is kept though it is no better than a guess is not sure."""
+        return self.boosted_.ended != "guess"
 
 
 @learner
@@ -42,7 +46,7 @@ class AdaBoostClassifier(FittedBoosting, ClassTreeMembers):
 
     :mod:`~learners.ensembles.boosting` says how rows and votes are weighted and when it ends before all members
     are there. Stop rules of the trees count the rows' given weights, not those of the round. A class's probability
-    is its share of all votes.
+    is its share of all votes; where not even the first member is better than a guess, it is the share in its leaf.
     """
 
     name: ClassVar[str] = "adaboost-classifier"
@@ -109,7 +113,7 @@ class AdaBoostClassifier(FittedBoosting, ClassTreeMembers):
         if self.is_fitted and self.members_.is_of_stumps:
             values = self.check_table(X).values
             total = float(self.boosted_.votes.sum())
-            return explain_columns(self.members_, self.weights_, total, values, self._labels())
+            return explain_columns(self.members_, self.weights_, total, values, self._labels(), hard=self.votes_hard)
         return super().explain(X)
 
 

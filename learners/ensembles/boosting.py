@@ -35,8 +35,8 @@ class Boosted:
     Attributes:
         votes: alpha of each member, shape (M,).
         errors: its weighted error among the rows, shape (M,).
-        ended: ``complete``; ``perfect``, since the last member makes no error; or ``chance``, since one more
-            was not better than chance.
+        ended: ``complete``; ``perfect``, since the last member makes no error; ``chance``, since one more
+            was not better than chance; or ``guess``, since not even the first was, which is the only one then.
     """
 
     votes: FloatArray
@@ -71,7 +71,7 @@ def boost(
         if error >= chance - _SLACK:
             ended = "chance"
             if not votes:
-                votes, errors = [1.0], [error]
+                ended, votes, errors = "guess", [1.0], [error]
             break
         votes.append(vote_of(error, n_guesses))
         errors.append(error)

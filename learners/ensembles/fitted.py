@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -27,8 +27,6 @@ class FittedEnsemble(Learner):
         feature_importances_: share of each column in the members' total decrease of impurity, shape (d,).
     """
 
-    #: Whether members vote for one class each, rather than with their class shares.
-    votes_hard: ClassVar[bool] = False
     members_: MemberTrees
     weights_: FloatArray
     feature_importances_: FloatArray
@@ -36,6 +34,11 @@ class FittedEnsemble(Learner):
     def _set_members(self, members: MemberTrees, weights: FloatArray) -> None:
         self.members_ = members
         self.weights_ = weights
+
+    @property
+    def votes_hard(self) -> bool:
+        """Whether members vote for one class each, rather than with their class shares."""
+        return False
 
     @property
     def n_members_(self) -> int:

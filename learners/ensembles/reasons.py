@@ -75,7 +75,13 @@ def _path(members: MemberTrees, member: int, cells: FloatArray, row: int, labels
 
 
 def explain_columns(
-    members: MemberTrees, weights: FloatArray, total: float, values: FloatArray, labels: tuple[Scalar, ...]
+    members: MemberTrees,
+    weights: FloatArray,
+    total: float,
+    values: FloatArray,
+    labels: tuple[Scalar, ...],
+    *,
+    hard: bool,
 ) -> list[Explanation]:
     """Of stumps that vote, what each column adds to each row's votes.
 
@@ -83,6 +89,7 @@ def explain_columns(
         weights: of the members, summing to 1; ``total`` is the sum before.
         values: shape (n, d).
         labels: of the classes.
+        hard: see :meth:`~learners.ensembles.members.MemberTrees.answers`.
     """
     found: list[Explanation] = []
     feature = members.nodes.feature[members.roots].astype(np.int64)
@@ -90,7 +97,7 @@ def explain_columns(
     counts = np.bincount(place)
     for first in range(0, len(values), _ROWS_AT_ONCE):
         part = values[first : first + _ROWS_AT_ONCE]
-        votes = members.each(by_column(part), hard=True) * weights[:, None, None]
+        votes = members.each(by_column(part), hard=hard) * weights[:, None, None]
         by_used = np.zeros((len(used), *votes.shape[1:]))
         np.add.at(by_used, place, votes)
         found += [

@@ -260,9 +260,9 @@ def check_leaves(learner: Learner) -> None:
     """
     learner.check_fitted()
     if not isinstance(learner, FittedTree):
-        raise LearnerError(f"a {learner.name} is no tree")
+        raise LearnerError(f"{learner.name} is no tree")
     if isinstance(learner, FittedModelTree):
-        raise LearnerError(f"a {learner.name} answers the rows of a leaf by a linear function, not all alike")
+        raise LearnerError(f"{learner.name} answers the rows of a leaf by a linear function, not all alike")
 
 
 def boxes_of(learner: Learner) -> Boxes:

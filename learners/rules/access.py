@@ -36,7 +36,7 @@ def rules_of(learner: Learner, *, simplify: bool = False, part: range | None = N
     elif isinstance(learner, FittedTree):
         rules = rules_of_nodes(learner.tree_, learner.columns_, learner.target_, learner.utility_, part)
     else:
-        raise LearnerError(f"{type(learner).__name__} is neither a tree nor a rule set, so it has no rules")
+        raise LearnerError(f"{learner.name} is neither a tree nor a rule set, so it has no rules")
     if isinstance(learner, FittedModelTree):
         rules = _with_functions(rules, learner)
     return simplified(rules) if simplify else rules

@@ -12,6 +12,7 @@ import numpy as np
 from learners.types import FloatArray
 from service.errors import Fault, Invalid, TooLarge
 from service.formats.builder import ColumnBuilder, refuse_wrong_cells
+from service.formats.csv_reader import CsvReader
 from service.formats.faults import cut, shown
 from service.formats.options import EXCLUDED, ReadOptions
 from service.formats.plans import check_names, check_options, plan_column
@@ -54,17 +55,17 @@ def fill(reader: Reader, options: ReadOptions, limits: Limits, folder: Path, sta
     Raises:
         ServiceError: whatever is wrong with the file; names lines, rows and columns.
     """
-    known = reader.names()
+    known, is_delimited = reader.names(), isinstance(reader, CsvReader)
     if known is not None:
         check_names(known, limits)
-        check_options(known, options)
+        check_options(known, options, is_delimited=is_delimited)
     skip = frozenset(name for name, kind in options.kinds.items() if kind == EXCLUDED)
     first = _Pass(reader, options, limits, folder, stack)
     first.run(skip)
     if first.scratch.n_rows == 0:
         raise Invalid("The file has no rows", [Fault("no rows", parameter="file")])
     if known is None:
-        check_options(first.all_names(skip), options)
+        check_options(first.all_names(skip), options, is_delimited=is_delimited)
     late = {name for name, builder in first.builders.items() if builder.is_late}
     again = _Pass(reader, options, limits, folder, stack, texts_only=True)
     if late:

@@ -13,6 +13,8 @@ from service.formats.reading import Declared
 from service.formats.written_numbers import NumberSyntax
 from service.settings import Limits
 
+_ADVICE = " If another character separates the cells, name it in the option 'delimiter'"
+
 
 def check_names(names: Sequence[str], limits: Limits) -> None:
     """Refuse columns that could not be named later.
@@ -49,8 +51,13 @@ def _name_fault(name: str, number: int, limit: int) -> Fault | None:
     return None
 
 
-def check_options(names: Iterable[str], options: ReadOptions) -> None:
+def check_options(names: Iterable[str], options: ReadOptions, *, is_delimited: bool) -> None:
     """Refuse options that speak of columns which the file does not have, or leave too few.
+
+    Args:
+        names: of the file's columns.
+        options: how it is read.
+        is_delimited: whether a character separates its cells, as in CSV.
 
     Raises:
         Invalid: names the option, or says that fewer than two columns remain.
@@ -75,12 +82,12 @@ def check_options(names: Iterable[str], options: ReadOptions) -> None:
     if len(kept) < 2:
         raise Invalid(
             f"The table has {len(kept)} column{'s' if len(kept) != 1 else ''}; at least 2 are needed, something to "
-            "learn from and a target. If another character separates the cells, name it in the option 'delimiter'",
+            f"learn from and a target.{_ADVICE if is_delimited else ''}",
             [
                 Fault(
                     "at least 2 columns are needed",
                     column=cut(kept[0]) if kept else None,
-                    parameter="options.kinds" if options.kinds else "options.delimiter",
+                    parameter="options.kinds" if options.kinds else "options.delimiter" if is_delimited else "file",
                     allowed=2,
                 )
             ],

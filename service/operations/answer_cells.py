@@ -61,7 +61,11 @@ class AnswerCells:
 
 
 def _fault_text(fault: dict[str, Any]) -> str:
-    return f"{fault['column']}: {fault['message']}" if "column" in fault else str(fault["message"])
+    """A fault with its line, and with its column where the message does not name it already."""
+    message = str(fault["message"])
+    line = f"line {fault['line']}" if "line" in fault else ""
+    column = str(fault.get("column", ""))
+    return ": ".join([*(place for place in (line, column) if place not in message), message])
 
 
 def _warning_text(warning: dict[str, Any]) -> str:

@@ -44,6 +44,6 @@ def formula_text(model: ServedModel) -> str:
 def _linear(model: ServedModel) -> FittedLinear:
     learner = model.learner
     if not isinstance(learner, FittedLinear):
-        message = f"a {learner.name} has no coefficients of its columns"
+        message = f"{learner.name} has no coefficients of its columns"
         raise Conflict(f"The model is not linear: {message}", [Fault(message, parameter="ref")])
     return learner

@@ -51,7 +51,7 @@ def importances(model: ServedModel) -> dict[str, Any]:
     """
     learner = model.learner
     if not isinstance(learner, TreeEstimator | FittedEnsemble):
-        message = f"a {learner.name} has no impurity that its columns decrease; ask for kind=permutation"
+        message = f"{learner.name} has no impurity that its columns decrease; ask for kind=permutation"
         raise Conflict(f"The model has no such importances: {message}", [Fault(message, parameter="ref")])
     shares = learner.feature_importances_.tolist()
     listed = [

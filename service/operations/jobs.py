@@ -100,13 +100,20 @@ def page(
 
 
 def cancel(store: Store, workspace: str, job_id: str) -> JobDetail:
-    """Ask a job to stop; one that waits is cancelled at once, one that has ended stays as it is.
+    """Ask a job to stop; one that waits is cancelled at once, one that was cancelled stays as it is.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is none. Conflict: it succeeded or failed.
     """
     with store.begin() as session:
-        return _detail(session, queries.request_cancel(session, workspace, job_id))
+        job = queries.request_cancel(session, workspace, job_id)
+        if job.state in ("succeeded", "failed"):
+            allowed = ["queued", "running", "cancelled"]
+            raise Conflict(
+                f"The state of job {job.id} is {job.state}; only a job that has not ended can be cancelled",
+                [Fault("not in this state", parameter="job_id", allowed=allowed, value=job.state)],
+            )
+        return _detail(session, job)
 
 
 def retry(store: Store, workspace: str, job_id: str) -> JobDetail:

@@ -91,14 +91,14 @@ def list_all(store: Store, workspace: str) -> list[Key]:
         return queries.list_all(session, workspace)
 
 
-def revoke(store: Store, workspace: str, key_id: str) -> Key:
-    """End a key; ending it twice changes nothing.
+def revoke(store: Store, workspace: str, key_id: str, *, spare_last: bool = False) -> Key:
+    """End a key; ending it twice changes nothing. ``spare_last`` keeps the workspace's last ``admin``.
 
     Raises:
-        NotFound: there is no such key.
+        NotFound: there is no such key. Conflict: it is the last with the scope ``admin``.
     """
     with store.begin() as session:
-        return queries.revoke(session, workspace, key_id)
+        return queries.revoke(session, workspace, key_id, spare_last=spare_last)
 
 
 class Keyring:

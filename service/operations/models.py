@@ -123,11 +123,12 @@ def archive(store: Store, workspace: str, reference: str) -> VersionDetail:
         return VersionDetail(ref.name, version, [])
 
 
-def delete(store: Store, workspace: str, reference: str) -> None:
-    """Delete a version (``name:3``) or a whole model (``name``).
+def delete(store: Store, workspace: str, reference: str, *, force: str | None = None) -> None:
+    """Delete a version (``name:3``) or a whole model (``name``), with ``force`` (its name) even if aliases mean some.
 
     Raises:
-        NotFound: there is no such thing. Conflict: an alias means the version. Invalid: an alias was given.
+        NotFound: there is no such thing. Conflict: an alias means what would go. Invalid: an alias was given, ``force``
+            is not the model's name, or it came with a version.
     """
     ref = registry.parse_ref(reference)
     if ref.alias is not None:
@@ -135,12 +136,29 @@ def delete(store: Store, workspace: str, reference: str) -> None:
             "Name what is to be deleted without an alias: a version like credit:3, or a whole model",
             [Fault("an alias moves", parameter="ref", allowed="name or name:version", value=reference)],
         )
+    if ref.version is not None and force is not None:
+        raise Invalid(
+            "A single version is never forced away; move the aliases that name it",
+            [Fault("only a whole model takes this", parameter="force", value=force[:64])],
+        )
     with store.begin() as session:
         model = queries.get(session, workspace, ref.name)
         if ref.version is None:
-            queries.delete(session, model)
+            queries.delete(session, model, force=force)
         else:
             queries.delete_version(session, model, ref.version)
+
+
+def readable_parts(version: ModelVersion) -> list[str]:
+    """Under which addresses the whole of a version can be read, by its learner."""
+    from learners import catalog
+    from learners.linear.fitted import FittedLinear
+    from learners.rules.fitted import FittedRules
+    from learners.trees.estimator import FittedTree
+
+    learner = catalog.get(version.learner)
+    kinds = {"rules": (FittedRules, FittedTree), "tree": (FittedTree,), "coefficients": (FittedLinear,)}
+    return [part for part, has_it in kinds.items() if issubclass(learner, has_it)]
 
 
 def input_schema(store: Store, workspace: str, reference: str) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def under_policies(model: ServedModel, options: Options) -> ServedModel:
 def _following(model: ServedModel, missing: Literal["fractional", "most-likely"]) -> ServedModel:
     learner = model.learner
     if not isinstance(learner, TreeEstimator):
-        raise _refusal(f"what a {learner.name} does with missing values was settled in training")
+        raise _refusal(f"what {learner.name} does with missing values was settled in training")
     variants = _by_missing.setdefault(model, _Variants())
     try:
         return variants.get(missing, lambda: model.answering_with(learner.following(missing)), 2)

@@ -99,7 +99,7 @@ def tree_of(model: ServedModel, why: str) -> FittedTree:
         Conflict: it is none.
     """
     if not isinstance(model.learner, FittedTree):
-        message = f"a {model.learner.name} is no tree: {why}"
+        message = f"{model.learner.name} is no tree: {why}"
         raise Conflict(f"This is told of trees only: {message}", [Fault(message, parameter="ref")])
     return model.learner
 

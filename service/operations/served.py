@@ -138,7 +138,7 @@ class ServedModel:
     def deciding_by(self, decision: Decision) -> ServedModel:
         """The same model, whose labels are decided otherwise; where its own label is another, answers say which."""
         if not isinstance(self.learner, Classifier):
-            raise TypeError(f"a {self.learner.name} decides nothing")
+            raise TypeError(f"{self.learner.name} decides nothing")
         made = copy(self)
         made.learner = self.learner.deciding_by(decision.utility)
         made.head = encode_json(self.identity.to_json() | {"decision": decision.told})[:-1]
@@ -317,7 +317,7 @@ class ServedModel:
     def decided(self, shares: FloatArray) -> list[dict[str, Any]]:
         """The label of each row of class probabilities, shape (n, K); where the model's own is another, that too."""
         if not isinstance(self.learner, Classifier):
-            raise TypeError(f"a {self.learner.name} decides nothing")
+            raise TypeError(f"{self.learner.name} decides nothing")
         classes, codes = self.identity.classes, self.learner.decide(shares).tolist()
         own = codes if self._by_itself is None else self._by_itself.decide(shares).tolist()
         return [

@@ -86,7 +86,7 @@ def tree_of(model: ServedModel) -> FittedTree:
         Conflict: the model is no tree.
     """
     if not isinstance(model.learner, FittedTree):
-        message = f"a {model.learner.name} is no tree"
+        message = f"{model.learner.name} is no tree"
         raise Conflict(f"The model has no tree: {message}", [Fault(message, parameter="ref")])
     return model.learner
 

@@ -225,11 +225,14 @@ def download(services: ServicesHere, who: Trainer, job_id: JobId) -> Response:
     summary="Cancel a job",
     status_code=202,
     response_model=Job,
-    responses=errors(404),
+    responses=errors(404, 409),
     operation_id="cancelJob",
 )
 def cancel_job(services: ServicesHere, who: Trainer, job_id: JobId) -> dict[str, Any]:
-    """Ask a job to stop. One that waits is cancelled at once, one that runs within a second; no half model is left."""
+    """Ask a job to stop. One that waits is cancelled at once, one that runs within a second; no half model is left.
+
+    Asked twice, it tells the same; a job that succeeded or failed is not cancelled (409).
+    """
     return _to_wire(operations.cancel(services.store, who.workspace, job_id))
 
 

@@ -38,14 +38,19 @@ def list_keys(services: ServicesHere, who: Admin) -> dict[str, Any]:
     return {"items": [_to_wire(row) for row in operations.list_all(services.store, who.workspace)]}
 
 
-@router.delete("/{key_id}", summary="Revoke a key", response_model=Key, responses=errors(404), operation_id="revokeKey")
+@router.delete(
+    "/{key_id}", summary="Revoke a key", response_model=Key, responses=errors(404, 409), operation_id="revokeKey"
+)
 def revoke_key(
     services: ServicesHere,
     who: Admin,
     key_id: Annotated[str, Path(max_length=64, examples=["key_0a1b2c3d4e5f6g7h8i9j0k1l2m"])],
 ) -> dict[str, Any]:
-    """End a key: within a second no process accepts it any more."""
-    row = operations.revoke(services.store, who.workspace, key_id)
+    """End a key: within a second no process accepts it any more.
+
+    The last key with the scope `admin` is refused (409): make another first, or end it by `rulewood keys revoke`.
+    """
+    row = operations.revoke(services.store, who.workspace, key_id, spare_last=True)
     services.keyring.load(services.store)
     return _to_wire(row)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Path, Response
+from fastapi import Path, Query, Response
 
 from service.deps import Admin, Cursor, PageSize, Reader, ServicesHere, Trainer
 from service.operations import models as operations
@@ -19,6 +19,7 @@ Name = Annotated[str, Path(max_length=128, description="the model's name", examp
 Reference = Annotated[
     str, Path(max_length=260, description="`name`, `name:3` or `name@alias`", examples=["credit@champion"])
 ]
+Deleted = Annotated[str, Path(max_length=260, description="`name` or `name:3`", examples=["credit:3"])]
 AliasName = Annotated[
     str,
     Path(max_length=128, description="a name, but not a number and not `latest`", examples=["champion"]),
@@ -52,7 +53,7 @@ def get_model(services: ServicesHere, who: Reader, ref: Reference) -> dict[str, 
     responses=errors(404, 413, 415, 422),
     operation_id="changeModel",
 )
-def change_model(services: ServicesHere, who: Trainer, ref: Reference, body: ModelChanges) -> dict[str, Any]:
+def change_model(services: ServicesHere, who: Trainer, ref: Name, body: ModelChanges) -> dict[str, Any]:
     """Set the notes or tags of a model, given by its bare name; what is absent stays. Versions never change."""
     return _model(operations.change(services.store, who.workspace, ref, notes=body.notes, tags=body.tags))
 
@@ -138,9 +139,20 @@ def archive(services: ServicesHere, who: Trainer, ref: Reference) -> dict[str, A
     responses=errors(404, 409, 422),
     operation_id="deleteModel",
 )
-def delete(services: ServicesHere, who: Admin, ref: Reference) -> Response:
-    """Delete one version (`name:3`) or a model with all its versions (`name`). Numbers are never given again."""
-    operations.delete(services.store, who.workspace, ref)
+def delete(
+    services: ServicesHere,
+    who: Admin,
+    ref: Deleted,
+    force: Annotated[
+        str | None, Query(max_length=1000, description="the model's name, to delete it although aliases name versions")
+    ] = None,
+) -> Response:
+    """Delete one version (`name:3`) or a model with all its versions (`name`).
+
+    Refused while an alias names what would go, unless `force` repeats the name of the whole model. The numbers of
+    single versions are never given again; a model made anew under the name of one that is gone starts at 1.
+    """
+    operations.delete(services.store, who.workspace, ref, force=force)
     services.serving.catch_up()
     return Response(status_code=204)
 
@@ -163,6 +175,7 @@ def _model(detail: operations.ModelDetail) -> dict[str, Any]:
 def _version(detail: operations.VersionDetail) -> dict[str, Any]:
     version = detail.version
     address = f"/api/v1/models/{detail.name}:{version.version}"
+    parts = ["schema", "predictions", "explanations", *operations.readable_parts(version)]
     return {
         "object": "model-version",
         "model": detail.name,
@@ -179,6 +192,6 @@ def _version(detail: operations.VersionDetail) -> dict[str, Any]:
         "created_at": timestamp(version.created_at),
         "links": {
             "self": address,
-            **{part: f"{address}/{part}" for part in ("schema", "predictions", "explanations", "rules", "tree")},
+            **{part: f"{address}/{part}" for part in parts},
         },
     }

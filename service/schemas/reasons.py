@@ -104,7 +104,7 @@ class Asked(Answer):
     state: Literal["met", "unmet", "undecided"] = Field(description="undecided: missing or unseen, and divided")
 
 
-class Change(Answer):
+class ChangedValue(Answer):
     """One column's new value: the nearest that the leaf and the request allow."""
 
     column: str
@@ -123,7 +123,7 @@ class WhyNot(Answer):
     rank: int | None = None
     rule: str | None = None
     conditions: list[Asked]
-    changes: list[Change]
+    changes: list[ChangedValue]
 
 
 class Counterfactual(Answer):
@@ -132,7 +132,7 @@ class Counterfactual(Answer):
     leaf: int | None = Field(None, description="node id, the same in the tree, its picture and every explanation")
     rank: int | None = Field(None, description="of a rule set: the place of the rule that answers the changed row")
     rule: str | None = Field(None, description="of a rule set: its id")
-    changes: list[Change]
+    changes: list[ChangedValue]
     cost: float
     distance: float
     label: Label | None = None
@@ -146,9 +146,6 @@ class _Answered(Answer):
 
     row: int = Field(ge=0)
     label: Label | None = None
-    model_label: Label | None = Field(
-        None, description="what the model decides by itself, where the request's decision is another"
-    )
     probabilities: list[float] | None = None
     value: float | None = None
     warnings: list[RowWarning] | None = None
@@ -158,6 +155,9 @@ class _Answered(Answer):
 class CounterfactualsOfRow(_Answered):
     """One row's answer, and the nearest ways to the wanted one."""
 
+    model_label: Label | None = Field(
+        None, description="what the model decides by itself, where the request's decision is another"
+    )
     status: Literal["found", "already", "unreachable"] | None = None
     counterfactuals: list[Counterfactual] | None = None
     why_not: WhyNot | None = Field(None, description="null where the answer is the wanted one, or no leaf has it")
@@ -194,7 +194,6 @@ class _Of(Answer):
 
 
 class _OfRows(_Of):
-    decision: dict[str, Any] | None = Field(None, description="by what labels were decided, if the request said")
     ignored_columns: list[str] | None = Field(None, description="sent, but none of the model's; at most 100 are named")
     ignored_columns_total: int | None = None
     absent_columns: list[str] | None = Field(None, description="the model's, but not sent; they count as missing")
@@ -205,6 +204,7 @@ class _OfRows(_Of):
 class Counterfactuals(_OfRows):
     """The rows in their order."""
 
+    decision: dict[str, Any] | None = Field(None, description="by what labels were decided, if the request said")
     rows: list[CounterfactualsOfRow]
 
 

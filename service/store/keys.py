@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
-from service.errors import Fault, Invalid, NotFound
+from service.errors import Conflict, Fault, Invalid, NotFound
 from service.store import changes
 from service.store.engines import database_now, insert_once
 from service.store.ids import new_id
@@ -81,16 +81,27 @@ def verify(session: Session, secret: str) -> Key | None:
     return key if key is not None and hmac.compare_digest(key.sha256, wanted) else None
 
 
-def revoke(session: Session, workspace: str, key_id: str) -> Key:
+def revoke(session: Session, workspace: str, key_id: str, *, spare_last: bool = False) -> Key:
     """End a key; ending it twice changes nothing.
 
+    Args:
+        session, workspace, key_id: which one.
+        spare_last: refuse where nobody could make or end keys of the workspace any more.
+
     Raises:
-        NotFound: the workspace has no such key.
+        NotFound: the workspace has no such key. Conflict: it is the last with the scope ``admin``.
     """
-    key = session.scalar(select(Key).where(Key.workspace == workspace, Key.id == key_id).with_for_update())
+    valid_or_it = select(Key).where(Key.workspace == workspace, Key.revoked_at.is_(None) | (Key.id == key_id))
+    held = {key.id: key for key in session.scalars(valid_or_it.order_by(Key.id).with_for_update())}
+    key = held.pop(key_id, None)
     if key is None:
         raise NotFound(f"There is no key {key_id[:64]!r}.")
     if key.revoked_at is None:
+        if spare_last and "admin" in key.scopes and not any("admin" in other.scopes for other in held.values()):
+            raise Conflict(
+                f"Key {key_id} is the last with the scope admin: make another first. "
+                "On the machine itself `rulewood keys revoke` ends it all the same."
+            )
         session.execute(update(Key).where(Key.id == key.id).values(revoked_at=database_now()))
         session.refresh(key)
         changes.bump(session, changes.KEYS)

@@ -12,7 +12,7 @@ from sqlalchemy import func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from service.errors import Conflict, Fault, NotFound
+from service.errors import Conflict, Fault, Invalid, NotFound
 from service.store import changes
 from service.store.engines import insert_once, upsert
 from service.store.ids import new_id
@@ -262,9 +262,23 @@ def delete_version(session: Session, model: Model, number: int) -> None:
     changes.bump(session, changes.REGISTRY)
 
 
-def delete(session: Session, model: Model) -> None:
-    """Delete a model with all its versions and aliases."""
+def delete(session: Session, model: Model, *, force: str | None = None) -> None:
+    """Delete a model with all its versions; with ``force`` (its name) even if aliases name some of them.
+
+    Raises:
+        Conflict: aliases name some. Invalid: ``force`` is not its name.
+    """
     model = lock(session, model)
+    if force is not None and force != model.name:
+        fault = Fault("give the model's own name", parameter="force", allowed=model.name, value=force[:64])
+        raise Invalid("A forced deletion must name the model.", [fault])
+    named = aliases(session, model)
+    if named and force is None:
+        raise Conflict(
+            f"Versions of {model.name!r} are named by {', '.join(named)}; move or delete these aliases first, or give "
+            "the model's name as `force` to delete it all the same.",
+            [Fault(f"alias {alias} names version {number}") for alias, number in named.items()],
+        )
     session.execute(sql_delete(Alias).where(Alias.model_id == model.id))
     session.execute(sql_delete(ModelVersion).where(ModelVersion.model_id == model.id))
     session.delete(model)

@@ -147,7 +147,7 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
 def _method_error(request: Request) -> MethodNotAllowed:
     allowed = allowed_methods(request.app, request.url.path)
     return MethodNotAllowed(
-        f"{request.method[:20]} is not allowed on this path; {', '.join(allowed)} is",
+        f"{request.method[:20]} is not allowed on this path; what is: {', '.join(allowed)}",
         headers={"Allow": ", ".join(allowed)},
     )
 

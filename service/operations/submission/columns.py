@@ -124,4 +124,11 @@ def weights(asked: Asked) -> Any:
             "weights",
             column=name,
         )
+    elif asked.columns[name].get("missing"):
+        asked.refuse(
+            f"the weights {quoted(name)} are missing in {asked.columns[name]['missing']} rows; every row needs one, "
+            "a finite number >= 0",
+            "weights",
+            column=name,
+        )
     return name

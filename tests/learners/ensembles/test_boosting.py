@@ -86,9 +86,20 @@ def test_no_better_than_chance_keeps_the_first_member_alone():
     """XOR: no test on one column is better than chance."""
     xor = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
     model = AdaBoostClassifier().fit(xor, classes([0, 1, 1, 0]))
-    assert (model.n_members_, model.boosted_.ended) == (1, "chance")
+    assert (model.n_members_, model.boosted_.ended) == (1, "guess")
     assert model.boosted_.errors == pytest.approx([0.5])
     assert AdaBoostClassifier(max_depth=2).fit(xor, classes([0, 1, 1, 0])).score(xor, classes([0, 1, 1, 0])) == 1
+
+
+def test_a_member_no_better_than_a_guess_is_not_sure():
+    """Where nothing tells rows apart, what is known are the shares of the classes."""
+    rows, target = [[1.0, np.nan]] * 8, classes([0] * 4 + [1] * 4)
+    model = AdaBoostClassifier().fit(rows, target)
+    again = AdaBoostClassifier.from_state(model.get_state())
+    for fitted in (model, again):
+        assert fitted.predict_proba(rows[:1]).tolist() == [[0.5, 0.5]]
+    (reason,) = model.explain(rows[:1])
+    assert reason.margin == 0
 
 
 def test_m1_wants_half_of_the_rows_and_samme_a_guess_among_the_classes():
@@ -96,7 +107,7 @@ def test_m1_wants_half_of_the_rows_and_samme_a_guess_among_the_classes():
     table, target = np.arange(4.0)[:, None], classes(range(4), "abcd")
     m1 = AdaBoostClassifier(algorithm="m1").fit(table, target)
     samme = AdaBoostClassifier(algorithm="samme", members=20).fit(table, target)
-    assert (m1.n_members_, m1.boosted_.ended) == (1, "chance")
+    assert (m1.n_members_, m1.boosted_.ended) == (1, "guess")
     assert samme.n_members_ == 20
     assert samme.boosted_.errors[0] == pytest.approx(1 / 2)
     assert samme.boosted_.votes[0] == pytest.approx(np.log(3))

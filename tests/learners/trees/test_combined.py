@@ -84,6 +84,8 @@ def test_an_interval_is_one_test():
     assert "IF not 12.5 < x0 <= 18.5 THEN" in text
     data = DecisionTreeClassifier(interval_tests=True, threshold="data").fit(size, inside)
     assert "IF 12 < x0 <= 18 THEN" in to_text(rules_of(data))
+    gap = DecisionTreeClassifier(interval_tests=True).fit(np.append(size, [[np.nan]], axis=0), [*inside, True])
+    assert "where missing: 12.5 < x0 <= 18.5 " in to_text(rules_of(gap))
 
 
 def test_the_best_interval_of_few_cuts_is_the_best_of_all_pairs():

@@ -186,7 +186,13 @@ def test_blank_lines():
 
 
 def test_one_column():
-    assert "at least 2" in refused(Invalid, trap_path("one_column.csv")).detail
+    error = refused(Invalid, trap_path("one_column.csv"))
+    assert "at least 2" in error.detail
+    assert "'delimiter'" in error.detail
+    assert error.faults[0].parameter == "options.delimiter"
+    error = refused(Invalid, trap_path("big_int.json"))  # nothing separates cells there
+    assert "delimiter" not in error.detail
+    assert error.faults[0].parameter == "file"
 
 
 @pytest.mark.parametrize(("name", "n_rows"), [("xor.csv", 4), ("ties_knn.csv", 4), ("zero_distance.csv", 4)])

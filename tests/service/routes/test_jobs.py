@@ -247,12 +247,15 @@ def test_cancel_retry_and_delete(api: Api, dataset: str) -> None:
         problem(api.request(method, f"/api/v1/jobs/{job}/{path}"), 404)
 
 
-def test_a_job_that_succeeded_is_not_tried_again(api: Api, dataset: str) -> None:
+def test_a_job_that_succeeded_is_neither_cancelled_nor_tried_again(api: Api, dataset: str) -> None:
     job = api.post("/api/v1/jobs", json=request(dataset)).json()["id"]
     do_job(api, job)
     refused = problem(api.post(f"/api/v1/jobs/{job}/retry"), 409)
     assert "succeeded; only a job that failed or was cancelled" in refused["detail"]
     assert refused["errors"][0]["allowed"] == ["failed", "cancelled"]
+    refused = problem(api.post(f"/api/v1/jobs/{job}/cancel"), 409)
+    assert refused["errors"][0]["allowed"] == ["queued", "running", "cancelled"]
+    assert api.get(f"/api/v1/jobs/{job}").json()["state"] == "succeeded"
     assert [version["version"] for version in api.get("/api/v1/models/iris/versions").json()["items"]] == [1]
 
 

@@ -27,6 +27,7 @@ def test_versions_aliases_and_lineage(trained: Api) -> None:
     assert [version["version"] for version in versions] == [3, 2, 1]
     first = trained.get("/api/v1/models/iris:1").json()
     assert first["object"] == "model-version"
+    assert list(first["links"]) == ["self", "schema", "predictions", "explanations", "rules", "tree"]
     problem(trained.get("/api/v1/models/iris:01"), 404)
     problem(trained.post("/api/v1/models/iris:01/predictions", json={"rows": [{}]}), 404)
     assert first == versions[-1]
@@ -74,7 +75,13 @@ def test_a_whole_model_is_deleted_with_its_versions(trained: Api) -> None:
     trained.put("/api/v1/models/iris/aliases/champion", json={"version": 3})
     problem(trained.delete("/api/v1/models/iris:3"), 409)
     problem(trained.delete("/api/v1/models/iris@champion"), 422)
-    assert trained.delete("/api/v1/models/iris").status_code == 204
+    refused = problem(trained.delete("/api/v1/models/iris"), 409)
+    assert [fault["message"] for fault in refused["errors"]] == ["alias champion names version 3"]
+    for path, force in (("iris", "wrong"), ("iris:2", "iris")):
+        refused = problem(trained.delete(f"/api/v1/models/{path}", params={"force": force}), 422)
+        assert refused["errors"][0]["parameter"] == "force"
+    assert trained.get("/api/v1/models/iris").json()["latest"] == 3
+    assert trained.delete("/api/v1/models/iris", params={"force": "iris"}).status_code == 204
     for path in ("iris", "iris:1", "iris@champion", "iris/versions", "iris/schema"):
         problem(trained.get(f"/api/v1/models/{path}"), 404)
 

@@ -136,7 +136,7 @@ def test_csv_comes_back_as_csv_with_the_answer_of_each_row(weather: Api) -> None
     assert rows[0]["probability_no"] == "1.0"
     assert rows[0]["version"] == "1"
     assert rows[0]["warnings"] == "ignored columns: extra"
-    assert "temperature" in rows[1]["error"]
+    assert rows[1]["error"] == "line 3: column 'temperature' takes finite numbers, not 'hot'"
     assert "5 values" in rows[2]["error"]
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from service.errors import Invalid, NotFound
+from service.errors import Conflict, Invalid, NotFound
 from service.store import changes, keys
 from service.store.session import Store
 from service.store.tables import Key
@@ -31,6 +31,20 @@ def test_the_life_of_a_key(store: Store) -> None:
         assert keys.list_valid(session) == []
         assert [row.id for row in keys.list_all(session, "default")] == [key.id]
         assert changes.counters(session) == {"keys": 2}
+
+
+def test_the_last_that_may_administer_is_spared(store: Store) -> None:
+    with store.begin() as session:
+        first, _ = keys.create(session, "default", "first", ["admin"])
+        lesser, _ = keys.create(session, "default", "lesser", ["train"])
+        keys.create(session, "theirs", "elsewhere", ["admin"])
+        with pytest.raises(Conflict, match="make another first"):
+            keys.revoke(session, "default", first.id, spare_last=True)
+        assert keys.revoke(session, "default", lesser.id, spare_last=True).revoked_at
+        second, _ = keys.create(session, "default", "second", ["admin"])
+        assert keys.revoke(session, "default", first.id, spare_last=True).revoked_at
+        assert keys.revoke(session, "default", first.id, spare_last=True).revoked_at  # ended before: nothing changes
+        assert keys.revoke(session, "default", second.id).revoked_at
 
 
 def test_other_secrets_are_nobodys(store: Store) -> None:

@@ -127,7 +127,9 @@ def test_archive_and_delete_spare_what_an_alias_names(store: Store) -> None:
         with pytest.raises(Conflict, match="archived"):
             models.set_alias(session, model, "champion", 2)
         assert [version.version for version in models.versions(session, model)[0]] == [2, 1]
-        models.delete(session, model)
+        with pytest.raises(Conflict, match="champion"):
+            models.delete(session, model)
+        models.delete(session, model, force="m")
     assert [count(store, table) for table in (Model, ModelVersion, Alias)] == [0, 0, 0]
     with pytest.raises(NotFound), store.begin() as session:
         models.set_alias(session, model, "champion", 1)

@@ -159,9 +159,10 @@ def test_a_submission_gets_its_defaults(bench):
             None,
             "no effect with subset",
         ),
-        ({"excluded": ["x", "colour", "w"]}, "features", None, "no column is left"),
+        ({"excluded": ["x", "colour", "w", "gaps"]}, "features", None, "no column is left"),
         ({"weights": "colour"}, "weights", "colour", "must be numeric"),
         ({"weights": "y"}, "weights", "y", "cannot be the target"),
+        ({"weights": "gaps"}, "weights", "gaps", "missing in 1 rows"),
         ({"seed": -1}, "seed", None, ">= 0"),
         ({"seed": True}, "seed", None, "whole number"),
         ({"evaluation": {"method": "k-fold", "folds": 1}}, "evaluation.folds", None, ">= 2 and <= 12"),
@@ -175,7 +176,11 @@ def test_a_submission_gets_its_defaults(bench):
 )
 def test_what_cannot_be_run_is_refused_by_name(bench, changes, parameter, column, words):
     dataset = bench.put(
-        write_csv(bench.folder / "small.csv", "x,colour,w,y,gone", *[f"{row},1" for row in ROWS]),
+        write_csv(
+            bench.folder / "small.csv",
+            "x,colour,w,y,gone,gaps",
+            *[f"{row},1,{number or ''}" for number, row in enumerate(ROWS)],
+        ),
         kinds={"gone": "excluded"},
     )
     with pytest.raises(Invalid) as refused:
