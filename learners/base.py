@@ -132,6 +132,10 @@ class Learner(Parameterised, ABC):
             ParameterError, DataError: see :mod:`learners.errors`.
         """
 
+    def training_notes(self) -> dict[str, Any]:
+        """What a fit chose, found and warns of beside the parameters, as plain JSON; empty if there is nothing."""
+        return {}
+
     @abstractmethod
     def predict(self, X: Any) -> Array:
         """The answer for each row, shape (n,)."""

@@ -96,6 +96,10 @@ class AdaBoostClassifier(FittedBoosting, ClassTreeMembers):
         progress(1.0, f"{len(trees)} members")
         return self
 
+    def training_notes(self) -> dict[str, Any]:
+        """How many ``members`` there are, and why there are no more (``ended``)."""
+        return {"members": self.n_members_, "ended": self.boosted_.ended}
+
     def get_state(self) -> ModelState:
         state = super().get_state()
         state.header["ended"] = self.boosted_.ended

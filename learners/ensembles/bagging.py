@@ -48,6 +48,10 @@ class FittedBag(FittedEnsemble):
 
     out_of_bag_: OutOfBag | None
 
+    def training_notes(self) -> dict[str, Any]:
+        """The error ``out_of_bag`` with the number of rows that tell it, if it was asked for."""
+        return {} if self.out_of_bag_ is None else {"out_of_bag": self.out_of_bag_.to_json()}
+
     def get_state(self) -> ModelState:
         state = super().get_state()
         state.header["out_of_bag"] = None if self.out_of_bag_ is None else self.out_of_bag_.to_json()

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from learners.base import Progress
+from learners.errors import ParameterError, quoted
 from learners.linear.choosing import Search, Tried, choose
 from learners.linear.design import Design, make_design
 from learners.linear.fitted import FittedLinear
+from learners.linear.inference import Units
 from learners.linear.penalty import Penalty
 from learners.linear.response import Response, Solutions
+from learners.linear_function import LARGEST
 from learners.params import choice, flag, integer, learner, real
 from learners.preprocessing.encode import POWER
 from learners.table import Table
@@ -96,6 +100,24 @@ class LinearEstimator(FittedLinear):
     folds: int = integer(10, "Folds by which they are judged; at most one for each row.", minimum=2)
     seed: int = integer(0, "Which rows are left out together.", minimum=0, maximum=LARGEST_SEED)
 
+    def check_together(self) -> None:
+        """As of every learner; what says how strength and degree are chosen is refused where neither is."""
+        super().check_together()
+        if self.degree is not None:
+            self._refuse_changed(("max_degree",), "the degree is given; give degree = null to have it chosen")
+            if self.penalty == "none" or self.alpha is not None:
+                self._refuse_changed(
+                    ("validation", "selection", "folds", "seed"),
+                    "neither strength (alpha) nor degree is to be chosen; null has one chosen",
+                )
+
+    def _refuse_changed(self, names: Sequence[str], reason: str) -> None:
+        for parameter in self.parameters():
+            value = getattr(self, parameter.name)
+            if parameter.name in names and value != parameter.default:
+                message = f"parameter {parameter.name} = {quoted(value)} has no effect, since {reason}"
+                raise ParameterError(message, field=parameter.name)
+
     def _learned(
         self, table: Table, response: Response, weights: FloatArray, folds: int | None, progress: Progress
     ) -> Fitted:
@@ -134,5 +156,7 @@ class LinearEstimator(FittedLinear):
         self.encoding_, self.coefficients_, self.intercepts_ = encoding, coefficients, intercepts
         self.alpha_, self.degree_ = fitted.alpha, int(encoding.detail[encoding.kind == POWER].max(initial=1))
         self.tried_, self.warnings_ = fitted.tried, fitted.solutions.warnings
+        if np.abs(Units.of(encoding).of_data(coefficients, intercepts)).max(initial=0.0) >= LARGEST:
+            self.warnings_ += (f"coefficients beyond {LARGEST:g} in the units of the data are cut to that",)
         self._remember_columns(X, table)
         self._make_functions()

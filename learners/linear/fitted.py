@@ -137,6 +137,11 @@ class FittedLinear(Learner):
     def _explained(self, predictors: tuple[LinearPredictor, ...]) -> ContributionExplanation:
         """The record of a row's predictors."""
 
+    def training_notes(self) -> dict[str, Any]:
+        """The ``alpha`` and ``degree`` that were chosen, if any were, and ``warnings``, if there are some."""
+        chosen = {} if self.tried_ is None else {"alpha": self.alpha_, "degree": self.degree_}
+        return chosen | ({"warnings": list(self.warnings_)} if self.warnings_ else {})
+
     def get_state(self) -> ModelState:
         header = self._header()  # first, so that an unfitted learner says so
         header |= {"alpha": self.alpha_, "degree": self.degree_}

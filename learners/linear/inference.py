@@ -16,7 +16,7 @@ from learners.linear.least_squares import Factored
 from learners.linear.newton import Problem, inverse
 from learners.linear_function import LARGEST
 from learners.preprocessing.encode import POWER, Encoding
-from learners.types import FloatArray
+from learners.types import Array, FloatArray
 
 #: A coefficient of which a larger share than this lies where the rows do not vary is open.
 _OPEN = 1e-8
@@ -29,11 +29,12 @@ class Units:
     The number of a column without higher powers is told by its own unit, counted from 0; powers by the scaled number.
 
     Attributes:
-        scale: what each coefficient is multiplied by, shape (V,).
+        scale: what each coefficient is multiplied by, shape (V,); of the machine's widest floating type, for it may
+            lie beyond what a double holds.
         shift: what the intercept loses for each, per unit of the encoding's coefficient, shape (V,).
     """
 
-    scale: FloatArray
+    scale: Array
     shift: FloatArray
 
     @classmethod
@@ -42,16 +43,16 @@ class Units:
         powers = encoding.kind == POWER
         alone = powers & (np.bincount(column[powers], minlength=len(encoding.unit))[column] == 1)
         with np.errstate(over="ignore", under="ignore"):
-            scale = np.where(alone, encoding.factor[column] / encoding.unit[column], 1.0)
+            scale = np.where(alone, encoding.factor[column].astype(np.longdouble) / encoding.unit[column], 1.0)
             shift = np.where(alone, encoding.offset[column] / encoding.unit[column], 0.0)
-        return cls(np.minimum(scale, LARGEST), np.minimum(np.maximum(shift, -LARGEST), LARGEST))
+        return cls(np.minimum(scale, np.finfo(np.longdouble).max), np.minimum(np.maximum(shift, -LARGEST), LARGEST))
 
     def of_data(self, coefficients: FloatArray, intercepts: FloatArray) -> FloatArray:
         """Coefficients and, last, the intercept of each function, shape (F, V + 1)."""
         with np.errstate(over="ignore", under="ignore"):
             moved = intercepts - (coefficients.astype(np.longdouble) * self.shift).sum(axis=1)
-            told = np.column_stack([coefficients * self.scale, moved.astype(np.float64)])
-        bounded: FloatArray = np.clip(told, -LARGEST, LARGEST)
+            told = np.column_stack([coefficients * self.scale, moved])
+        bounded: FloatArray = np.clip(told, -LARGEST, LARGEST).astype(np.float64)
         return bounded
 
 

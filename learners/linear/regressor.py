@@ -113,7 +113,7 @@ def _judged(fitted: Fitted, response: Gaussian) -> tuple[dict[str, float | None]
     if fitted.penalty.is_quadratic and freedom > 0:
         with np.errstate(over="ignore", under="ignore"):
             found = of_least_squares(design, factored, Units.of(design.encoding), fitted.alpha, variance)
-            errors = np.minimum(np.ldexp(found, response.exponent), LARGEST)
+            errors = np.minimum(np.ldexp(found, response.exponent), LARGEST).astype(np.float64)
     adjusted = None
     if explained is not None and freedom > 0 and design.total > 1:
         adjusted = 1.0 - (1.0 - explained) * (design.total - 1.0) / freedom

@@ -306,6 +306,10 @@ class NeighborsEstimator(FittedNeighbors):
         self.coordinates_, self.index_, self.k_ = fitted.coordinates, fitted.index, fitted.k
         self.origin_, self.numbers_ = fitted.origin, fitted.numbers
 
+    def training_notes(self) -> dict[str, Any]:
+        """The ``k`` that was chosen, if one was."""
+        return {} if self.choose_k == "given" else {"k": self.k_}
+
     def _told_of_rows(self) -> str:
         """What a finished fit says of itself."""
         n_rows = self.index_.n_rows

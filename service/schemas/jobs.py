@@ -165,7 +165,8 @@ class Job(Answer):
     request: dict[str, Any] = Field(description="the request with every default filled in")
     result: dict[str, Any] | None = Field(
         description="what was found: `evaluation` (metrics with intervals), `selection`, `curve`, `curves`, "
-        "`comparison`, `predictions`, and `model`, the version that was registered"
+        "`comparison`, `predictions`, `training_notes` (what the fit chose, found and warns of beside its parameters), "
+        "and `model`, the version that was registered"
     )
     error: dict[str, Any] | None = Field(description="why it failed, naming the column or parameter at fault")
     parts: list[JobPart] = Field(description="results so far; empty in lists")

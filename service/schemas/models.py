@@ -19,7 +19,9 @@ class ModelVersion(Answer):
     learner: str
     task: str
     parameters: dict[str, Any]
-    lineage: dict[str, Any] = Field(description="dataset and its hash, job, seed, library version")
+    lineage: dict[str, Any] = Field(
+        description="dataset and its hash, job, seed, library version; what training chose and warns of"
+    )
     metrics: dict[str, Any] = Field(description="of the evaluation, with intervals; empty if there was none")
     model_sha256: str = Field(description="content hash of the model file")
     notes: str

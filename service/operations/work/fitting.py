@@ -33,6 +33,7 @@ def stored(part: Part, model: Learner, data: LearningData) -> Result:
         "rows": data.table.n_rows,
         "dropped_rows": data.dropped,
         "schema": model_schema(data, part.dataset.options),
+        "notes": model.training_notes(),
     }
 
 
@@ -118,6 +119,7 @@ def _lineage(job: Job, dataset: Dataset, fit: Mapping[str, Any], parameters: Map
         "table_sha256": dataset.table_sha256,
         "rows": fit["rows"],
         "dropped_rows": fit["dropped_rows"],
+        "training_notes": fit["notes"],
         "target": request["target"],
         "features": request["features"],
         "weights": request["weights"],

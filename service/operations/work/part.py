@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from learners import catalog
 from learners.base import Learner, Progress
+from learners.errors import ParameterError
 from learners.table import Table
 from service.operations.learning_data import LearningData, prepare
 from service.store import jobs
@@ -100,7 +101,12 @@ def make_learner(request: Request, changes: Mapping[str, Any] | None = None) -> 
     Args:
         changes: parameters in place of the request's.
     """
+    name = request["learner"]
     parameters = dict(request["parameters"]) | dict(changes or {})
-    if "seed" in {parameter.name for parameter in catalog.get(request["learner"]).parameters()}:
-        parameters.setdefault("seed", request["seed"])
-    return catalog.make(request["learner"], parameters)
+    if "seed" not in parameters and "seed" in {parameter.name for parameter in catalog.get(name).parameters()}:
+        try:
+            return catalog.make(name, {**parameters, "seed": request["seed"]})
+        except ParameterError as error:
+            if error.field != "seed":
+                raise  # else the learner has nothing to draw beside these parameters
+    return catalog.make(name, parameters)

@@ -180,6 +180,7 @@ def finish(session: Session, job: Job, parts: Mapping[str, Result]) -> Result:
     if evaluation is None:
         evaluation = {**_summary(search, target, chosen, parts), "chosen_among": counted}
     result: Result = {"dropped_rows": parts[FIT]["dropped_rows"], "selection": selection, "evaluation": evaluation}
+    result["training_notes"] = parts[FIT]["notes"]
     if request["model"] is not None:
         parameters = {**request["parameters"], **search.parameters(chosen)}
         result["model"] = register(session, job, parts[FIT], evaluation, parameters)

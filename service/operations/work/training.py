@@ -41,6 +41,8 @@ def finish(session: Session, job: Job, parts: Mapping[str, Result]) -> Result:
     evaluation = evaluating.summarise(request, target_of(dataset, request), parts)
     if evaluation is not None:
         result["evaluation"] = evaluation
+    if FIT in parts:
+        result["training_notes"] = parts[FIT]["notes"]
     if request["model"] is not None:
         result["model"] = register(session, job, parts[FIT], evaluation)
     return result

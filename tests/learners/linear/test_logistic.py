@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from learners.linear import LogisticClassifier, newton
+from learners.errors import ParameterError
+from learners.linear import LinearRegressor, LogisticClassifier, newton
 from learners.linear.link import plain_probabilities, probabilities
 from learners.linear.newton import Problem, minimise
 from learners.table import Column, Kind, Series, Table
@@ -69,6 +70,38 @@ def test_separable_classes_have_a_finite_answer_and_a_warning(n_classes: int) ->
     ridge = LogisticClassifier(penalty="ridge", alpha=1e-4).fit(x[:, None], y)
     assert ridge.predict_proba(x[:, None]) == pytest.approx(model.predict_proba(x[:, None]), abs=1e-9)
     assert ridge.warnings_ == ()
+
+
+def test_coefficients_beyond_what_is_told_are_warned_of() -> None:
+    """Of a column of numbers near 1e-305 the coefficient in their units lies near 1e305."""
+    x, y = np.arange(12.0), [0, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 1]
+    for learner in (LogisticClassifier(), LinearRegressor()):
+        target = y if learner.capabilities.task == "classification" else np.array(y, float)
+        (warning,) = learner.fit(x[:, None] * 1e-305, target).warnings_
+        assert [row.estimate for row in learner.coefficients()][1] == 1e300
+        assert "1e+300" in warning
+        assert learner.training_notes() == {"warnings": [warning]}
+        assert learner.fit(x[:, None], target).warnings_ == ()
+        assert learner.training_notes() == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        ({"max_degree": 3}, "max_degree"),
+        ({"max_degree": 3, "alpha": None}, "max_degree"),
+        ({"folds": 3}, "folds"),
+        ({"seed": 1}, "seed"),
+        ({"selection": "one-standard-error"}, "selection"),
+        ({"folds": 3, "penalty": "none", "degree": 2}, "folds"),
+    ],
+)
+def test_what_chooses_is_refused_where_nothing_is_chosen(given: dict[str, object], fault: str) -> None:
+    with pytest.raises(ParameterError, match="no effect") as refused:
+        LogisticClassifier(**given).fit(np.arange(6.0)[:, None], [0, 1] * 3)
+    assert refused.value.field == fault
+    LogisticClassifier(degree=None, max_degree=2, folds=2, seed=1).check_together()
+    LinearRegressor(penalty="ridge", folds=2, validation="leave-one-out").check_together()
 
 
 def test_one_class_that_is_separable_from_two_others_counts_too() -> None:

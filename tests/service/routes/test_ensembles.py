@@ -61,7 +61,7 @@ def test_csv_tells_their_reasons_too(iris: Api) -> None:
 def test_a_policy_for_missing_values_is_refused_for_what_it_is(iris: Api) -> None:
     answer = iris.post("/api/v1/models/forest/predictions", json={"rows": [ROW], "missing": "most-likely"})
     assert answer.status_code == 422
-    assert "what a random-forest-classifier does with missing values was settled in training" in answer.text
+    assert "what random-forest-classifier does with missing values was settled in training" in answer.text
 
 
 @pytest.mark.parametrize("route", ["rules", "tree"])

@@ -206,6 +206,20 @@ def test_names_are_told_as_allowed_only_where_a_name_is_at_fault(bench, paramete
     assert refused.value.faults[0].allowed == allowed
 
 
+@pytest.mark.parametrize(
+    ("learner", "parameters", "notes"),
+    [
+        ("nearest-neighbors-classifier", {"choose_k": "leave-one-out", "k": 1}, {"k": 1}),
+        ("nearest-neighbors-classifier", {}, {}),
+        ("logistic-classifier", {}, {}),
+        ("adaboost-classifier", {"max_depth": None}, {"members": 1, "ended": "perfect"}),
+    ],
+)
+def test_a_fit_tells_what_it_chose_and_a_seed_that_draws_nothing_does_no_harm(bench, learner, parameters, notes):
+    request = bench.request(bench.small(), learner=learner, parameters=parameters, seed=7)
+    assert bench.run(request, "fit")["notes"] == notes
+
+
 def test_every_fault_is_told_at_once(bench):
     with pytest.raises(Invalid) as refused:
         bench.request(bench.small(), target="z", parameters={"depth": 1}, seed=-1)
