@@ -14,10 +14,12 @@ from service.errors import Fault, Invalid, NotFound
 from service.store import datasets, models
 from service.store.tables import ModelVersion
 
-NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
+#: Longest name of a model or alias, in characters.
+NAME_LENGTH = 128
+NAME_PATTERN = rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{NAME_LENGTH - 1}}}"
 _NAME = re.compile(NAME_PATTERN)
 _REFERENCE = re.compile(rf"(?P<name>{NAME_PATTERN})(?::(?P<version>[1-9][0-9]{{0,8}})|@(?P<alias>{NAME_PATTERN}))?")
-_ALLOWED = "1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit"
+_ALLOWED = f"1 to {NAME_LENGTH} of A-Z a-z 0-9 . _ -, the first a letter or digit"
 #: What a bare name means already, so no alias may mean something else.
 _RESERVED_ALIAS = "latest"
 _ALIAS_RULE = f"an alias is not a number and not {_RESERVED_ALIAS!r}: versions are numbers, the bare name is the latest"

@@ -38,7 +38,7 @@ class Limits(BaseModel):
     upload_bytes: int = Field(default=4 * _GIB, ge=1024, description="largest upload of a dataset, in bytes as sent")
     rows: int = Field(default=100_000_000, ge=1, description="most rows of a dataset")
     columns: int = Field(default=10_000, ge=1, description="most columns of a dataset")
-    name_length: int = Field(default=200, ge=1, description="longest name of a column, dataset or alias, in characters")
+    name_length: int = Field(default=200, ge=1, description="longest name of a column or dataset, in characters")
     levels: int = Field(default=100_000, ge=2, description="most different levels of a nominal or ordinal column")
     json_depth: int = Field(default=32, ge=4, le=500, description="deepest nesting of a JSON document")
     decompression_ratio: float = Field(

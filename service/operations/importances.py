@@ -20,8 +20,8 @@ from service.operations.stored_rows import Shelf, StoredRows, read_stored, unfit
 
 #: Most answers of a tree for one request, rows times columns times repeats: some seconds of work.
 MAX_ANSWERS = 4_000_000
-#: So many answers of a tree take as long as one of any other model.
-_SLOWER = 40
+#: The same of any other model, each of whose answers takes as long as some 40 of a tree.
+MAX_SLOW_ANSWERS = 100_000
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _drawn(read: StoredRows, wanted: Shuffled) -> IntArray:
 
 
 def _check_work(n_answers: int, n_columns: int, model: ServedModel, wanted: Shuffled) -> None:
-    most = MAX_ANSWERS if isinstance(model.learner, FittedTree) else MAX_ANSWERS // _SLOWER
+    most = MAX_ANSWERS if isinstance(model.learner, FittedTree) else MAX_SLOW_ANSWERS
     if n_answers <= most:
         return
     n_rows = most // (n_columns * wanted.repeats)

@@ -11,6 +11,8 @@ from service.schemas.jobs import ColumnName
 from service.schemas.predictions import Cell, Condition, Decision, Label, RowError, RowWarning, Summary
 from service.schemas.rule_support import JudgedDataset
 
+#: Most counterfactuals for one row.
+MAX_COUNT = 20
 _CELL = {"type": ["string", "number", "boolean", "null"]}
 _BOUND = {"type": ["number", "string", "null"]}
 _RANGE = {
@@ -72,7 +74,7 @@ class CounterfactualRequest(_Rows):
         description="by column, what a new value may be: of numeric and ordinal ones `minimum` and `maximum`, "
         "inclusive; of any column with levels also a list of them",
     )
-    count: Annotated[int, Field(ge=1, le=20, description="how many for each row, the nearest first")] = 1
+    count: Annotated[int, Field(ge=1, le=MAX_COUNT, description="how many for each row, the nearest first")] = 1
     diverse: bool = Field(False, description="let no two of a row's change the same set of columns")
     order: Literal["changes", "distance"] = Field(
         "changes",

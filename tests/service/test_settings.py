@@ -17,7 +17,11 @@ from pydantic_core import PydanticUndefined
 from learners.reasons.combined_search import MAX_CUTS, MAX_TRIALS
 from learners.reasons.programmes import MAX_PROGRAMMES, MAX_SETS
 from learners.reasons.rule_search import MAX_REGIONS
+from service.operations.importances import MAX_ANSWERS, MAX_SLOW_ANSWERS
 from service.operations.reasoning import MAX_COMBINED_WORK, MAX_LABELS, MAX_ROWS, MAX_WORK
+from service.operations.submission.selection import MAX_FITS
+from service.registry import NAME_LENGTH
+from service.schemas.reasons import MAX_COUNT
 from service.settings import Limits, Settings
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
@@ -48,10 +52,10 @@ def page() -> str:
 
 
 def fixed() -> Iterator[str]:
-    """The limits of counterfactuals and questions, which are no settings: they bound the time of one request."""
+    """The limits that are no settings: they bound the time of one request or job."""
     yield "## Limits that are no settings"
     yield ""
-    yield "Past one comes a 413 or, where only the search shows it, a 409 that names it."
+    yield "Past one comes a 413 or 422 or, where only the search shows it, a 409 that names it."
     yield ""
     yield "| of one request for counterfactuals or questions | at most |"
     yield "|---|---|"
@@ -63,6 +67,14 @@ def fixed() -> Iterator[str]:
     yield f"| regions cut where at least so many of some conditions shall hold | {MAX_CUTS:,} |"
     yield f"| sets of columns, and linear programmes, for weighted sums | {MAX_SETS:,} and {MAX_PROGRAMMES:,} |"
     yield f"| rows with values left missing that are tried for one row | {MAX_TRIALS} |"
+    yield f"| counterfactuals for one row | {MAX_COUNT} |"
+    yield ""
+    yield "| elsewhere | at most |"
+    yield "|---|---|"
+    yield f"| characters of the name of a model or alias | {NAME_LENGTH} |"
+    yield f"| fits of a job `select` | {MAX_FITS:,} |"
+    answers = f"{MAX_ANSWERS:,} of a tree, {MAX_SLOW_ANSWERS:,} of other models"
+    yield f"| rows times columns times repeats of importances by permutation | {answers} |"
 
 
 def test_the_page_tells_every_setting() -> None:
