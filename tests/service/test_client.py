@@ -48,6 +48,19 @@ def test_values_of_numpy_are_sent_as_numbers_and_nan_as_missing() -> None:
     assert sent_by(lambda rulewood: rulewood.question("m", [row], costs={"x": np.int8(2)}))["costs"] == {"x": 2}
 
 
+def test_a_forced_deletion_repeats_the_name() -> None:
+    seen: list[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(str(request.url))
+        return httpx.Response(204)
+
+    with client(answer) as rulewood:
+        rulewood.delete_model("m")
+        rulewood.delete_model("m", force="m")
+    assert [url.partition("/models/")[2] for url in seen] == ["m", "m?force=m"]
+
+
 def test_what_is_no_json_value_is_refused_by_name() -> None:
     with pytest.raises(TypeError, match=r"object .* cannot be sent as JSON"):
         sent_by(lambda rulewood: rulewood.predict("m", [{"x": object()}]))

@@ -78,7 +78,9 @@ def test_texts_and_sequences_that_training_did_not_know_are_compared(shared_api:
 
 @pytest.mark.parametrize("route", ["rules", "tree"])
 def test_what_is_told_of_trees_is_refused_by_name(iris: Api, route: str) -> None:
-    problem(iris.get(f"/api/v1/models/iris/{route}"), 409)
+    refused = problem(iris.get(f"/api/v1/models/iris/{route}"), 409)
+    assert ": nearest-neighbors-classifier is " in refused["detail"]
+    assert route not in iris.get("/api/v1/models/iris:1").json()["links"]
 
 
 @pytest.mark.parametrize(

@@ -235,12 +235,11 @@ def test_rows_without_a_target_are_dropped_and_counted(bench):
         bench.request(dataset, evaluation={"method": "k-fold", "folds": 13})
 
 
-@pytest.mark.parametrize(("cell", "words"), [("-1", "row 3 .* is -1.0"), ("", "row 3 .* is missing")])
-def test_a_bad_weight_is_named_by_its_row(bench, cell, words):
+def test_a_bad_weight_is_named_by_its_row(bench):
     rows = list(ROWS)
-    rows[3] = f"3,red,{cell},no"
+    rows[3] = "3,red,-1,no"
     request = bench.request(bench.small(rows), weights="w")
-    with pytest.raises(DataError, match=words) as refused:
+    with pytest.raises(DataError, match=r"row 3 .* is -1\.0") as refused:
         bench.run(request, "fit")
     assert refused.value.field == "w"
 
