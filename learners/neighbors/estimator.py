@@ -308,7 +308,7 @@ class NeighborsEstimator(FittedNeighbors):
 
     def training_notes(self) -> dict[str, Any]:
         """The ``k`` that was chosen, if one was."""
-        return {} if self.choose_k == "given" else {"k": self.k_}
+        return {} if self.choose_k == "given" else {"k": int(self.k_)}
 
     def _told_of_rows(self) -> str:
         """What a finished fit says of itself."""
