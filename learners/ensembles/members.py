@@ -12,13 +12,17 @@ import numpy as np
 from learners.decisions import decide
 from learners.ensembles.storage import restored, stored
 from learners.table import Column
-from learners.trees.batch import BatchWalk
+from learners.trees.descent import Descent
 from learners.trees.nodes import Nodes
 from learners.trees.traverse import PackedTree, pack
 from learners.types import Array, FloatArray, IntArray
 
-#: Rows times members that walk together: it bounds the memory.
-_ENTRIES_AT_ONCE = 200_000
+#: Rows that walk together through one tree after the other: few enough for their numbers to stay in the cache.
+_ROWS_AT_ONCE = 20_000
+#: Numbers of the members' answers that are kept together; it bounds the memory.
+_NUMBERS_AT_ONCE = 4_000_000
+#: Up to so many rows walk one by one.
+_FEW_ROWS = 4
 #: Ids of nodes, which move where trees are put one after the other.
 _NODE_IDS = ("first_child", "parent")
 
@@ -82,8 +86,8 @@ class MemberTrees:
         return self.bounds[:-1]
 
     @cached_property
-    def _walk(self) -> BatchWalk:
-        return BatchWalk(self.packed.links, self.packed.splits, self.packed.levels, roots=self.roots)
+    def _descent(self) -> Descent:
+        return Descent(self.packed, self.columns)
 
     @cached_property
     def _votes(self) -> FloatArray:
@@ -101,27 +105,39 @@ class MemberTrees:
         Returns:
             Shape (n, K), or (n, 1) of numbers.
         """
-        n_rows = cells.shape[1]
-        out = np.empty((n_rows, self.packed.answers.shape[1]))
-        at_once = max(1, _ENTRIES_AT_ONCE // len(self))
-        for first in range(0, n_rows, at_once):
-            rows = np.arange(first, min(first + at_once, n_rows))
-            own = self._of_rows(cells, np.tile(rows, len(self)), np.repeat(self.roots, len(rows)), hard=hard)
-            places, factors = np.tile(np.arange(len(rows)), len(self)), np.repeat(weights, len(rows))
+        out = np.empty((cells.shape[1], self.packed.answers.shape[1]))
+        at_once = min(max(1, _NUMBERS_AT_ONCE // (len(self) * out.shape[1])), _ROWS_AT_ONCE)
+        for first in range(0, len(out), at_once):
+            rows = slice(first, first + at_once)
+            own = self.each(np.ascontiguousarray(cells[:, rows]), hard=hard)
             # numbers as differences to the first member's, so that the mean of equal ones is exactly that
-            base = own[: len(rows)].copy() if self.regression else 0.0
-            if self.regression:
-                own -= np.tile(base, (len(self), 1))
-            for k in range(out.shape[1]):  # bincount adds in the order of the entries
-                out[rows, k] = np.bincount(places, factors * own[:, k], minlength=len(rows))
-            out[rows] += base
+            base = own[0].copy() if self.regression else 0.0
+            sums = np.zeros(own.shape[1:])
+            for answers, weight in zip(own, weights.tolist(), strict=True):
+                sums += (answers - base) * weight
+            out[rows] = sums + base
         return out
 
     def each(self, cells: FloatArray, *, hard: bool) -> FloatArray:
         """What each member answers to each of a few rows, shape (M, n, K)."""
         n_rows = cells.shape[1]
         rows, starts = np.tile(np.arange(n_rows), len(self)), np.repeat(self.roots, n_rows)
-        return self._of_rows(cells, rows, starts, hard=hard).reshape(len(self), n_rows, -1)
+        plain = self._plainly(cells) if n_rows <= _FEW_ROWS else None
+        nodes = self.packed.walk.descend_from(starts, cells, rows) if plain is None else np.array(plain)
+        undecided = self.packed.walk.undecided(nodes)
+        found = (self._votes if hard else self.packed.answers)[nodes]
+        if len(undecided):
+            shares = self.packed.walk.divided(cells, rows[undecided], self.packed.answers, nodes[undecided])
+            found[undecided] = one_hot(shares) if hard else shares
+        return found.reshape(len(self), n_rows, -1)
+
+    def _plainly(self, cells: FloatArray) -> list[int] | None:
+        """The leaves of all rows in one tree after the other; nothing if a row is divided."""
+        if np.isnan(cells).any():
+            return None
+        leaf, known = self._descent.leaf, cells.T.tolist()
+        nodes = [leaf(row, root) for root in self.roots.tolist() for row in known]
+        return nodes if min(nodes) >= 0 else None
 
     def leaves(self, cells: FloatArray) -> IntArray:
         """The node of its own tree by which each member answers each of a few rows, shape (M, n).
@@ -130,9 +146,9 @@ class MemberTrees:
         """
         n_rows = cells.shape[1]
         rows, starts = np.tile(np.arange(n_rows), len(self)), np.repeat(self.roots, n_rows)
-        nodes = self._walk.descend_from(starts, cells, rows)
-        undecided = self._walk.undecided(nodes)
-        owners, reached, _ = self._walk.reach(cells, rows[undecided], starts[undecided])
+        nodes = self.packed.walk.descend_from(starts, cells, rows)
+        undecided = self.packed.walk.undecided(nodes)
+        owners, reached, _ = self.packed.walk.reach(cells, rows[undecided], nodes[undecided])
         nodes[undecided] = reached[np.searchsorted(owners, np.arange(len(undecided)))]
         found: IntArray = (nodes - starts).reshape(len(self), n_rows)
         return found
@@ -142,20 +158,10 @@ class MemberTrees:
         # a walk of its own: its few levels are found sooner than among those of all trees
         return pack(self.tree(member), self.columns, regression=self.regression).predict(cells[:, rows])
 
-    def _of_rows(self, cells: FloatArray, rows: IntArray, starts: IntArray, *, hard: bool) -> FloatArray:
-        """What the tree that begins at each start answers to each row, shape (m, K)."""
-        nodes = self._walk.descend_from(starts, cells, rows)
-        undecided = self._walk.undecided(nodes)
-        found = (self._votes if hard else self.packed.answers)[nodes]
-        if len(undecided):
-            shares = self._walk.divided(cells, rows[undecided], self.packed.answers, starts[undecided])
-            found[undecided] = one_hot(shares) if hard else shares
-        return found
-
     def reached(self, cells: FloatArray, row: int, member: int) -> tuple[IntArray, FloatArray]:
         """The leaves of a member's own tree that a row reaches, and its share in each."""
         root = self.bounds[member]
-        _, leaves, shares = self._walk.reach(cells, np.array([row]), np.array([root]))
+        _, leaves, shares = self.packed.walk.reach(cells, np.array([row]), np.array([root]))
         return leaves - root, shares
 
     @property
@@ -165,8 +171,8 @@ class MemberTrees:
 
     @property
     def unpacked_bytes(self) -> int:
-        """Memory that walking takes beside the stored arrays: some 90 bytes a node."""
-        return 90 * self.nodes.n_nodes
+        """Memory that walking takes beside the stored arrays: some 140 bytes a node."""
+        return 140 * self.nodes.n_nodes
 
     def to_arrays(self) -> dict[str, Array]:
         return {"bounds": self.bounds} | stored(self.nodes)

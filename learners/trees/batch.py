@@ -8,82 +8,45 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners.trees.branching import (
-    BRANCH,
-    CODE,
-    FEATURE,
-    FIRST_CHILD,
-    LEVEL_COUNT,
-    LEVEL_START,
-    MISSING_BRANCH,
-    MISSING_VALUE,
-    N_CHILDREN,
-    OTHER_BRANCH,
-    SHARE,
-    SPLIT,
-    TEST,
-    UNSEEN_LEVEL,
-    UPPER,
-)
+from learners.trees.branching import FIRST_CHILD, SHARE, UPPER
 from learners.trees.combined.tests import NO_TESTS, CombinedTests
-from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD
-from learners.types import FloatArray, Int32Array, IntArray
+from learners.trees.walk_layout import BETWEEN, COMPARED, LISTED, RANKED, TABLED, WalkLayout, lay_out, ranges
+from learners.types import Array, FloatArray, Int32Array, IntArray
 
 #: Rows that walk together: few enough for their numbers to stay in the cache.
 _ROWS_AT_ONCE = 20_000
 #: Steps after which rows that have arrived are left out of the next ones.
 _STEPS = 4
-#: Leaves that the divided rows of one turn may reach together at most; it bounds the memory.
+#: Leaves that the divided rows of one turn may reach together at most, unless it is one row; it bounds the memory.
 _LEAVES_AT_ONCE = 2_000_000
 
 
 class BatchWalk:
-    """The way of batches through one tree.
+    """The way of batches through one tree, or several one after the other.
 
     Args:
         links, splits, levels, combined: as in :class:`learners.trees.traverse.PackedTree`.
-        roots: of several trees one after the other, ascending; None for one.
+
+    Attributes:
+        layout: what is read of each node.
     """
 
     def __init__(
-        self,
-        links: Int32Array,
-        splits: FloatArray,
-        levels: Int32Array,
-        combined: CombinedTests = NO_TESTS,
-        roots: IntArray | None = None,
+        self, links: Int32Array, splits: FloatArray, levels: Int32Array, combined: CombinedTests = NO_TESTS
     ) -> None:
-        test = links[:, TEST]
-        self._is_leaf = test == LEAF
-        #: Of the largest tree.
-        self._n_leaves = int(np.add.reduceat(self._is_leaf, [0] if roots is None else roots, dtype=np.int64).max())
-        self._links = links
+        self.layout: WalkLayout = lay_out(links, splits, levels)
+        self._is_leaf = self.layout.is_leaf
+        self._first_child = links[:, FIRST_CHILD].copy()
         self._share = splits[:, SHARE].copy()
         self._upper = splits[:, UPPER].copy()
-        #: A leaf leads to itself, whatever the value.
-        self._column = np.where(self._is_leaf, 0, links[:, FEATURE]).astype(np.intp)
+        self._column = self.layout.column
         self._combined = combined
         if len(combined):
             #: Which combined test a node holds, below 0 for none; its value is put in the place of a column's.
             self._test = self._column - int(combined.n_columns)
-            self._column[self._test >= 0] = 0
-        self._first = np.where(self._is_leaf, np.arange(len(links)), links[:, FIRST_CHILD]).astype(np.intp)
-        self._threshold = np.where(self._is_leaf | (test == LEVELS) | (test == INTERVALS), np.inf, splits[:, SPLIT])
-        #: Tests of codes and of intervals: more than one comparison.
-        self._is_coded = ~self._is_leaf & (test != THRESHOLD)
-        self._has_codes = bool(self._is_coded.any())
-        self._index_levels(levels)
-
-    def _index_levels(self, levels: Int32Array) -> None:
-        """One sorted list of all pairs of a node and one of its levels' codes."""
-        counts = np.where(self._links[:, TEST] == LEVELS, self._links[:, LEVEL_COUNT], 0)
-        owners = np.repeat(np.arange(len(counts)), counts)
-        entries = _ranges(self._links[:, LEVEL_START], counts)
-        self._width = int(levels[:, CODE].max(initial=0)) + 2
-        keys = owners * self._width + levels[entries, CODE]
-        order = np.argsort(keys, kind="stable")
-        self._level_keys = keys[order]
-        self._level_branches = levels[entries, BRANCH][order].astype(np.intp)
+            self._column = np.where(self._test >= 0, 0, self._column)
+        #: The ways that some node leads on by, beside the comparison.
+        self._kinds: list[int] = [kind for kind in np.unique(self.layout.kind).tolist() if kind != COMPARED]
 
     def descend(self, cells: FloatArray) -> IntArray:
         """Where the values of each row of a batch lead: a leaf, or the first node at which they decide nothing.
@@ -146,61 +109,50 @@ class BatchWalk:
             places = np.flatnonzero(tests >= 0)
             rows = starts[places] // max(by_row, 1)  # of a single row the step may be 0
             values[places] = self._combined.values(tests[places], cells, rows)
-        nodes: IntArray = self._first.take(before) + (values > self._threshold.take(before))
-        self._settle(before, values, nodes)
+        layout = self.layout
+        nodes: IntArray = layout.first.take(before) + (values > layout.threshold.take(before))
+        if self._kinds:
+            kinds = layout.kind.take(before)
+            for kind in self._kinds:
+                places = np.flatnonzero(kinds == kind)
+                nodes[places] = self._next(kind, before.take(places), values.take(places), nodes.take(places))
+        unknown = np.flatnonzero(np.isnan(values))
+        if len(unknown):
+            nodes[unknown] = layout.absent.take(before.take(unknown))
         return nodes
 
-    def _settle(self, before: IntArray, values: FloatArray, nodes: IntArray) -> None:
-        """Correct the step of rows whose value is missing or a code; one that decides nothing stays where it is."""
-        odd = np.isnan(values)
-        if self._has_codes:
-            odd |= self._is_coded.take(before)
-        places = np.flatnonzero(odd)
-        if not len(places):
-            return
-        nodes[places] = before[places]
-        places = places[~self._is_leaf.take(before[places])]
-        branches = self._branches(before[places], values[places])
-        decided = branches >= 0
-        places = places[decided]
-        nodes[places] = self._first.take(before[places]) + branches[decided]
+    def _next(self, kind: int, before: IntArray, values: FloatArray, compared: IntArray) -> Array:
+        """Where values lead from nodes of one kind; of a missing one anything, for that is said elsewhere."""
+        layout = self.layout
+        if kind == TABLED:
+            codes = np.fmin(np.fmax(values, -1.0), layout.largest.take(before)).astype(np.intp)
+            return layout.table.take(layout.place.take(before) + codes)
+        if kind == LISTED:
+            return self._listed(before, values)
+        if kind == RANKED:
+            return np.where(values < 0, layout.absent.take(before), compared)
+        if kind == BETWEEN:
+            return self._between(before, values)
+        raise AssertionError(f"no node leads on by {kind}")
 
-    def _branches(self, nodes: IntArray, values: FloatArray) -> IntArray:
-        """:func:`learners.trees.branching.branch_of` of arrays."""
-        links = self._links.take(nodes, axis=0)  # of a column alone numpy would first copy all nodes'
-        test, missing, other = links[:, TEST], links[:, MISSING_BRANCH], links[:, OTHER_BRANCH]
-        is_missing = np.isnan(values)
-        codes = np.where(is_missing, UNSEEN_LEVEL, values)
-        branches = (codes > self._threshold.take(nodes)).astype(np.intp)
-        branches[(codes < 0) & (test != THRESHOLD)] = UNSEEN_LEVEL
-        listed = np.flatnonzero(test == LEVELS)
-        branches[listed] = self._listed(nodes[listed], codes[listed], other[listed])
-        inside = np.flatnonzero(test == INTERVALS)
-        branches[inside] = self._interval(nodes[inside], codes[inside])
-        unseen = branches == UNSEEN_LEVEL
-        branches[unseen] = np.where(missing >= 0, missing, UNSEEN_LEVEL)[unseen]
-        branches[is_missing] = np.where(missing >= 0, missing, MISSING_VALUE)[is_missing]
-        return branches
-
-    def _interval(self, nodes: IntArray, values: FloatArray) -> IntArray:
-        """The branch of each value at a node of intervals: a binary search of all at once."""
-        first = self._first.take(nodes)
-        low, high = np.zeros(len(nodes), np.intp), self._links.take(nodes, axis=0)[:, N_CHILDREN].astype(np.intp) - 1
+    def _between(self, nodes: IntArray, values: FloatArray) -> IntArray:
+        """The child of each value at a node of intervals: a binary search of all at once."""
+        first = self.layout.first.take(nodes)
+        low, high = np.zeros(len(nodes), np.intp), self.layout.n_branches.take(nodes).astype(np.intp) - 1
         while (low < high).any():
             middle = (low + high) // 2
             below = values <= self._upper.take(first + middle)
             low, high = np.where(below | (low >= high), low, middle + 1), np.where(below, middle, high)
-        return low
+        return first + low
 
-    def _listed(self, nodes: IntArray, codes: FloatArray, other: Int32Array) -> IntArray:
-        """The branch of each code at a node that lists codes."""
-        if not len(self._level_keys):
-            return other.astype(np.intp)
-        known = (codes >= 0) & (codes < self._width)
-        keys = nodes * self._width + np.where(known, codes, 0).astype(np.intp)
-        at = np.minimum(np.searchsorted(self._level_keys, keys), len(self._level_keys) - 1)
-        found = known & (self._level_keys[at] == keys)
-        return np.where(found, self._level_branches[at], np.where(other >= 0, other, UNSEEN_LEVEL))
+    def _listed(self, nodes: IntArray, values: FloatArray) -> IntArray:
+        """The child of each code at a node that lists codes: a binary search among those of all such nodes."""
+        layout = self.layout
+        known = (values >= 0) & (values < layout.width)
+        keys = nodes * layout.width + np.where(known, values, 0).astype(np.intp)
+        at = np.minimum(np.searchsorted(layout.keys, keys), len(layout.keys) - 1)
+        found: IntArray = np.where(known & (layout.keys[at] == keys), layout.targets[at], layout.unlisted.take(nodes))
+        return found
 
     def reach(
         self, cells: FloatArray, rows: IntArray, roots: IntArray | None = None
@@ -216,35 +168,39 @@ class BatchWalk:
             Places in ``rows``, leaves and shares, one entry to each leaf that a row reaches: in the order of
             the rows, each row's largest share first, of equal shares the lowest id.
         """
-        nodes = np.zeros(len(rows), np.intp) if roots is None else roots
+        reached = self._reached(cells, rows, np.zeros(len(rows), np.intp) if roots is None else roots, None)
+        if reached is None:
+            raise AssertionError("there was no limit")
+        return reached
+
+    def _reached(
+        self, cells: FloatArray, rows: IntArray, nodes: IntArray, most: int | None
+    ) -> tuple[IntArray, IntArray, FloatArray] | None:
+        """The same; nothing if rows are divided into more than ``most`` at once."""
         owners, shares = np.arange(len(rows)), np.ones(len(rows))
-        found = []
+        found, n_found = [], 0
         while True:
+            nodes = self.descend_from(nodes, cells, rows.take(owners))
             at_leaf = self._is_leaf.take(nodes)
             found.append((owners[at_leaf], nodes[at_leaf], shares[at_leaf]))
             inner = np.flatnonzero(~at_leaf)
             if not len(inner):
                 break
-            owners, nodes, shares = self._step_divided(cells, rows, owners[inner], nodes[inner], shares[inner])
+            n_found += len(owners) - len(inner)
+            owners, nodes, shares = self._children(owners[inner], nodes[inner], shares[inner])
+            if most is not None and n_found + len(owners) > most:
+                return None
         owners, nodes, shares = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         order = np.lexsort((nodes, -shares, owners))
         return owners[order], nodes[order], shares[order]
 
-    def _step_divided(
-        self, cells: FloatArray, rows: IntArray, owners: IntArray, before: IntArray, shares: FloatArray
-    ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Entries one level below; an entry whose value decides nothing as one for every child that gets a share."""
-        nodes = self._step(cells, _starts(cells, rows.take(owners)), before)
-        moved, stuck = np.flatnonzero(nodes != before), np.flatnonzero(nodes == before)
-        counts = self._links.take(before[stuck], axis=0)[:, N_CHILDREN]
-        children, parents = _ranges(self._first.take(before[stuck]), counts), np.repeat(stuck, counts)
+    def _children(self, owners: IntArray, nodes: IntArray, shares: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """In place of each entry one for every child of its node that gets a share."""
+        counts = self.layout.n_branches.take(nodes)
+        children, parents = ranges(self._first_child.take(nodes), counts), np.repeat(np.arange(len(nodes)), counts)
         given = np.flatnonzero(self._share.take(children) > 0)
         children, parents = children[given], parents[given]
-        return (
-            np.concatenate((owners[moved], owners[parents])),
-            np.concatenate((nodes[moved], children)),
-            np.concatenate((shares[moved], shares[parents] * self._share.take(children))),
-        )
+        return owners[parents], children, shares[parents] * self._share.take(children)
 
     def divided(
         self, cells: FloatArray, rows: IntArray, answers: FloatArray, roots: IntArray | None = None
@@ -259,24 +215,20 @@ class BatchWalk:
             Shape (m, K).
         """
         out = np.empty((len(rows), answers.shape[1]))
-        at_once = max(1, _LEAVES_AT_ONCE // self._n_leaves)
-        for first in range(0, len(rows), at_once):
-            part = rows[first : first + at_once]
-            own = None if roots is None else roots[first : first + at_once]
-            owners, leaves, shares = self.reach(cells, part, own)
+        waiting = [np.arange(len(rows))[first : first + _ROWS_AT_ONCE] for first in range(0, len(rows), _ROWS_AT_ONCE)]
+        while waiting:
+            part = waiting.pop()
+            own = np.zeros(len(part), np.intp) if roots is None else roots[part]
+            reached = self._reached(cells, rows[part], own, _LEAVES_AT_ONCE if len(part) > 1 else None)
+            if reached is None:
+                waiting += np.array_split(part, 2)
+                continue
+            owners, leaves, shares = reached
             for k in range(answers.shape[1]):  # bincount adds in the order of the entries
-                added = shares * answers[leaves, k]
-                out[first : first + at_once, k] = np.bincount(owners, added, minlength=len(part))
+                out[part, k] = np.bincount(owners, shares * answers[leaves, k], minlength=len(part))
         return out
 
 
 def _starts(cells: FloatArray, rows: IntArray) -> IntArray:
     """Where the cells of each row begin, counted in cells of the batch in memory; those of a column, from there."""
     return rows * (cells.strides[1] // cells.itemsize)
-
-
-def _ranges(firsts: IntArray | Int32Array, counts: IntArray | Int32Array) -> IntArray:
-    """The numbers ``first, first + 1, ...``, ``count`` of them, of each pair in turn."""
-    ends = np.cumsum(counts, dtype=np.intp)
-    numbers: IntArray = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(firsts - ends + counts, counts)
-    return numbers

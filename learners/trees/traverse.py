@@ -32,6 +32,7 @@ from learners.trees.branching import (
 )
 from learners.trees.combined.tests import NO_TESTS, CombinedTests
 from learners.trees.nodes import THRESHOLD, Nodes
+from learners.trees.walk_layout import WalkLayout
 from learners.types import FloatArray, Int32Array, IntArray
 
 
@@ -66,7 +67,7 @@ class PackedTree:
         nodes, undecided = self.descended(cells)
         out = self.answers[nodes]
         if len(undecided) > 0:
-            out[undecided] = self._walk.divided(cells, undecided, self.answers)
+            out[undecided] = self.walk.divided(cells, undecided, self.answers, nodes[undecided])
         return out
 
     def predict_row(self, row: FloatArray, out: FloatArray) -> None:
@@ -74,27 +75,33 @@ class PackedTree:
         if len(self.combined):
             out[:] = self.predict(row.reshape(-1, 1))[0]
         elif not plain_answer(self.links, self.splits, self.levels, self.answers, row, out):
-            out[:] = self._walk.divided(row.reshape(-1, 1), np.zeros(1, np.intp), self.answers)[0]
+            out[:] = self.walk.divided(row.reshape(-1, 1), np.zeros(1, np.intp), self.answers)[0]
 
     def leaves(self, cells: FloatArray) -> Int32Array:
         """For each row of a batch the leaf with its largest share, the lowest id among equals."""
         nodes, undecided = self.descended(cells)
-        owners, leaves, _ = self._walk.reach(cells, undecided)
+        owners, leaves, _ = self.walk.reach(cells, undecided, nodes[undecided])
         nodes[undecided] = leaves[np.searchsorted(owners, np.arange(len(undecided)))]
         return nodes.astype(np.int32)
 
     def descended(self, cells: FloatArray) -> tuple[IntArray, IntArray]:
         """The node that each row of a batch gets to by its values alone, and the rows for which that is no leaf."""
-        nodes = self._walk.descend(cells)
-        return nodes, self._walk.undecided(nodes)
+        nodes = self.walk.descend(cells)
+        return nodes, self.walk.undecided(nodes)
 
     def reach(self, row: FloatArray) -> tuple[IntArray, FloatArray]:
         """The leaves that one row reaches and its share in each, in the order in which they are added up."""
-        _, leaves, shares = self._walk.reach(row.reshape(-1, 1), np.zeros(1, np.intp))
+        _, leaves, shares = self.walk.reach(row.reshape(-1, 1), np.zeros(1, np.intp))
         return leaves, shares
 
+    @property
+    def layout(self) -> WalkLayout:
+        """What walking reads of each node."""
+        return self.walk.layout
+
     @cached_property
-    def _walk(self) -> BatchWalk:
+    def walk(self) -> BatchWalk:
+        """The way of batches, of several trees from any of their roots."""
         return BatchWalk(self.links, self.splits, self.levels, self.combined)
 
     def placed(self, cells: FloatArray, rows: IntArray) -> tuple[Int32Array, IntArray, FloatArray]:
@@ -107,7 +114,7 @@ class PackedTree:
         Returns:
             Leaves, rows and shares, each of shape (entries,), in no order that matters.
         """
-        owners, leaves, shares = self._walk.reach(cells, rows)
+        owners, leaves, shares = self.walk.reach(cells, rows)
         return leaves.astype(np.int32), rows[owners], shares
 
 

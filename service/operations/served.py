@@ -19,6 +19,7 @@ from learners.explanation import Explanation
 from learners.linear.fitted import FittedLinear
 from learners.neighbors.estimator import NeighborsEstimator
 from learners.table import Column, Table
+from learners.trees.descent import Descent
 from learners.trees.estimator import TreeEstimator
 from learners.trees.model_tree.fitted import FittedModelTree
 from learners.trees.traverse import PackedTree
@@ -30,7 +31,7 @@ from service.operations.json_text import encode_json
 from service.operations.rows import Inputs
 from service.operations.served_linear import LinearDescent
 from service.operations.served_neighbours import NeighboursOfOne, neighbours_of_one
-from service.operations.served_tree import MAX_NODES, Descent, Reasons
+from service.operations.served_tree import MAX_NODES, Reasons
 
 #: Bytes of answers that are kept as fragments; past it the memory starts anew.
 _MAX_KEPT_BYTES = 16 << 20
@@ -126,7 +127,7 @@ class ServedModel:
         if isinstance(learner, FittedModelTree) and learner.tree_.n_nodes <= MAX_NODES:
             self._linear = LinearDescent(learner)
         elif tree is not None and self._n_nodes <= MAX_NODES:
-            self._descent = Descent(tree.tree_, tree.packed_tree_, tree.tested_columns_)
+            self._descent = Descent(tree.packed_tree_, tree.tested_columns_)
             self._reasons = Reasons(tree.tree_, tree.tested_columns_)
         self._neighbours = neighbours_of_one(learner)
         #: Most tests on one path, and on all the paths that a row may follow together.

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from learners.linear_function import LinearFunction
+from learners.trees.descent import Descent
 from learners.trees.model_tree.fitted import FittedModelTree
 from service.operations.json_text import encode_json
-from service.operations.served_tree import Descent, ExplainRow, Reasons, observed_text
+from service.operations.served_tree import ExplainRow, Reasons, observed_text
 
 
 class LinearDescent:
@@ -22,7 +23,7 @@ class LinearDescent:
         self._learner = learner
         self._functions: dict[int, LinearFunction] = {}
         self._reasons = _LinearReasons(learner, self.function)
-        self.leaf = Descent(learner.tree_, learner.packed_tree_, learner.columns_).leaf
+        self.leaf = Descent(learner.packed_tree_, learner.columns_).leaf
 
     def function(self, leaf: int) -> LinearFunction:
         """A leaf's function, made once."""

@@ -7,20 +7,15 @@ and kept: the answer as it is, the reason as the text between the observed value
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from math import isnan
 from operator import itemgetter
 from typing import Any, TypeAlias
 
-from learners._accel import interpreted, uncompiled
 from learners.explanation import Explanation
 from learners.table import EXACT_INTEGER, Column
-from learners.trees.branching import branch_of
 from learners.trees.combined.column import CombinedColumn
-from learners.trees.nodes import INTERVALS, LEAF, Nodes
+from learners.trees.nodes import Nodes
 from learners.trees.paths import path_to
-from learners.trees.traverse import PackedTree
 from service.operations.json_text import encode_json
 
 #: The reason of a row's answer.
@@ -36,79 +31,6 @@ _MARK = "\x00observed\x00"
 _MARK_BYTES = encode_json(_MARK)
 
 
-class Descent:
-    """Finds the leaf of one row. Lists, because for a handful of tests they are faster than any call.
-
-    Where a code goes is asked of the traversal itself, :func:`learners.trees.branching.branch_of`, once;
-    of numeric tests only the comparison stands here again. One that asks whether a value is known has
-    no threshold, and so sends every number to its first branch.
-
-    Args:
-        nodes: the tree.
-        tree: the same, laid out for walking.
-        columns: what the tree tests (:attr:`~learners.trees.estimator.FittedTree.tested_columns_`).
-    """
-
-    def __init__(self, nodes: Nodes, tree: PackedTree, columns: Sequence[Column]) -> None:
-        self._columns = columns
-        self._tests = {
-            node: column.test
-            for node, feature in enumerate(nodes.feature.tolist())
-            if feature >= 0 and isinstance(column := columns[feature], CombinedColumn)
-        }
-        self._feature: list[int] = nodes.feature.tolist()
-        self._threshold: list[float] = nodes.threshold.tolist()
-        self._first_child: list[int] = nodes.first_child.tolist()
-        self._is_threshold: list[bool] = [
-            test not in (LEAF, INTERVALS) and columns[feature].is_numeric and node not in self._tests
-            for node, (test, feature) in enumerate(zip(nodes.test.tolist(), self._feature, strict=True))
-        ]
-        self._is_interval: list[bool] = (nodes.test == INTERVALS).tolist()
-        self._branches: dict[int, list[int]] = {}
-        self._ends: dict[int, list[float]] = {}
-        self._nodes = nodes
-        self._tree = tree
-
-    def leaf(self, cells: Sequence[float]) -> int:
-        """The leaf in which a row ends; -1 if a test decides nothing. No cell may be missing."""
-        feature, threshold, first_child = self._feature, self._threshold, self._first_child
-        is_threshold, is_interval, tests = self._is_threshold, self._is_interval, self._tests
-        node = 0
-        while (column := feature[node]) >= 0:
-            if is_threshold[node]:
-                node = first_child[node] + (cells[column] > threshold[node])
-            elif is_interval[node]:
-                ends = self._ends.get(node) or self._ends_of(node)
-                node = first_child[node] + bisect_left(ends, cells[column])
-            elif node in tests:
-                value = tests[node].value(cells)
-                if isnan(value):
-                    return -1
-                node = first_child[node] + (value > threshold[node])
-            else:
-                branches = self._branches.get(node) or self._branches_of(node)
-                branch = branches[int(cells[column])]
-                if branch < 0:
-                    return -1
-                node = first_child[node] + branch
-        return node
-
-    def _ends_of(self, node: int) -> list[float]:
-        """Where the intervals of a node end."""
-        found: list[float] = self._nodes.upper[list(self._nodes.children(node))].tolist()
-        self._ends[node] = found
-        return found
-
-    def _branches_of(self, node: int) -> list[int]:
-        """The branch of each code of the tested column."""
-        tree, ask = self._tree, interpreted(branch_of)
-        codes = range(len(self._columns[self._feature[node]].levels))
-        with uncompiled():
-            found = [int(ask(tree.links, tree.splits, tree.levels, node, float(code))) for code in codes]
-        self._branches[node] = found
-        return found
-
-
 class Reasons:
     """The reasons of leaves as text with gaps for the observed numbers.
 
@@ -117,7 +39,7 @@ class Reasons:
 
     Args:
         nodes: the tree.
-        columns: what it tests, as for :class:`Descent`.
+        columns: what it tests (:attr:`~learners.trees.estimator.FittedTree.tested_columns_`).
     """
 
     def __init__(self, nodes: Nodes, columns: Sequence[Column]) -> None:

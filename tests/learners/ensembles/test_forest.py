@@ -5,7 +5,13 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier as Peer
 
 from learners._accel import interpreted
-from learners.ensembles import BaggingRegressor, RandomForestClassifier, RandomForestRegressor
+from learners.ensembles import (
+    AdaBoostClassifier,
+    BaggingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    members,
+)
 from learners.ensembles.drawing import Draws
 from learners.ensembles.storage import smallest
 from learners.persist import dump
@@ -115,3 +121,15 @@ def test_numbers_are_stored_in_the_smallest_type_that_holds_them():
     assert smallest(np.array([0.5, np.nan])).dtype == np.float32
     assert smallest(np.array([0.1])).dtype == np.float64
     assert np.signbit(smallest(np.array([-0.0]))).all()
+
+
+@pytest.mark.parametrize(("table_name", "label"), [("credit-g", "class"), ("hepatitis", "Class")])
+@pytest.mark.parametrize("made", [AdaBoostClassifier, RandomForestClassifier])
+def test_a_row_is_answered_alike_in_every_company(table_name, label, made, monkeypatch):
+    table, target = read(table_name, label)
+    model = made(members=5).fit(table, target)
+    whole = model.predict_proba(table)
+    rows = [np.array([row]) for row in range(40)]
+    assert [model.predict_proba(table.take(row))[0].tolist() for row in rows] == whole[:40].tolist()
+    monkeypatch.setattr(members, "_NUMBERS_AT_ONCE", 70)
+    assert model.predict_proba(table).tobytes() == whole.tobytes()

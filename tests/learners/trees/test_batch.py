@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from learners._accel import interpreted, uncompiled
 from learners.table import Column, Kind, Table
-from learners.trees import batch
+from learners.trees import batch, descent
 from learners.trees.branching import FEATURE, FIRST_CHILD, N_CHILDREN, OTHER_BRANCH, SHARE, TEST, branch_of
 from learners.trees.classifier import DecisionTreeClassifier
+from learners.trees.descent import Descent
 from learners.trees.nodes import LEAF, LEVELS
 from learners.trees.setup import by_column
 from learners.trees.traverse import PackedTree, pack
@@ -84,6 +85,19 @@ def test_batches_and_single_rows_go_the_way_of_the_definition(seed, follow):
         assert list(zip(found.tolist(), shares.tolist(), strict=True)) == entries
 
 
+@settings(max_examples=30, deadline=None)
+@given(SEEDS, st.sampled_from([0, 10**6]))
+def test_one_row_without_gaps_descends_in_plain_numbers(seed, few_nodes):
+    rng, nodes, tree = grown_at_random(seed)
+    cells = asked_of(rng, nodes, missing=0.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(descent, "_FEW_NODES", few_nodes)
+        plain = Descent(tree, COLUMNS)
+    found, undecided = tree.descended(cells)
+    found[undecided] = -1
+    assert [plain.leaf(row) for row in cells.T.tolist()] == found.tolist()
+
+
 def test_the_order_of_the_cells_and_the_size_of_the_turns_change_nothing(monkeypatch):
     rng, nodes, tree = grown_at_random(7)
     cells = asked_of(rng, nodes, 300)
@@ -115,9 +129,11 @@ def test_codes_that_no_test_lists_take_the_branch_of_others_or_every_one():
     )
     codes = np.array([5.0, 900.0, 0.0, 4.0, 6.0, 899.0, 901.0, float(len(column.levels) - 1), -1.0, np.nan])
     assert tree.predict(codes.reshape(1, -1)).ravel().tolist() == [1, 2, 4, 4, 4, 4, 4, 4, 4, 0.25 + 1 + 1]
+    assert [Descent(tree, [column]).leaf([code]) for code in codes[:-1].tolist()] == [1, 2, 3, 3, 3, 3, 3, 3, 3]
     links[0, OTHER_BRANCH] = -1
     undecided = PackedTree(links, tree.splits, tree.levels, tree.answers)
     assert undecided.predict(codes.reshape(1, -1)).ravel().tolist() == [1, 2, *[2.25] * 8]
+    assert [Descent(undecided, [column]).leaf([code]) for code in codes[:-1].tolist()] == [1, 2, *[-1] * 7]
 
 
 @pytest.mark.parametrize("n_rows", [0, 1, 3])
