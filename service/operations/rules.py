@@ -98,4 +98,5 @@ def rules_of_model(model: ServedModel, *, simplify: bool = False, part: range | 
     try:
         return rules_of(model.learner, simplify=simplify, part=part)
     except LearnerError as error:
-        raise Conflict(f"The model has no rules: {error}", [Fault(str(error), parameter="ref")]) from None
+        said = f"{error}; surrogate=16 asks for at most 16 rules of a tree in its place"
+        raise Conflict(f"The model has no rules: {said}", [Fault(said, parameter="ref")]) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 from fastapi import Depends, Path, Query, Request, Response
 
@@ -11,8 +11,9 @@ from service.operations.json_text import encode_json
 from service.operations.rule_support import refuse_dataset, refuse_simplified, rows_of, rules_on
 from service.operations.rules import Paging, Sql, SqlForm, rules_json, rules_text
 from service.operations.stored_rows import Shelf
+from service.operations.surrogates import refuse_as_text, surrogate_rules
 from service.routes.models import Reference
-from service.schemas.rule_support import RowsOfRule, RulesOnDataset
+from service.schemas.rule_support import RowsOfRule, RulesOnDataset, SurrogateRules
 from service.schemas.rules import Rules
 from service.web.openapi import errors
 from service.web.strict_routes import make_router
@@ -62,6 +63,45 @@ async def _format(
     return format
 
 
+class _Stored(NamedTuple):
+    """Which stored rows play a part, and of how many rules a surrogate is wanted."""
+
+    dataset: str | None
+    surrogate: int | None
+
+
+async def _stored(
+    request: Request,
+    format: Annotated[RulesFormat, Depends(_format)],  # noqa: A002 - the parameter's name on the wire
+    dataset: Annotated[
+        str | None,
+        Query(
+            max_length=64,
+            description="of JSON: add each rule's support and confidence on the rows of this dataset, which are held "
+            "out if the version did not learn from them. Beside `surrogate`: whose rows the model is asked",
+        ),
+    ] = None,
+    surrogate: Annotated[
+        int | None,
+        Query(
+            ge=1,
+            le=256,
+            description="of JSON: at most so many rules of a tree that is fitted to the version's answers to rows of "
+            "`dataset`, or of that which it learned from, with how faithful they are; of any model",
+        ),
+    ] = None,
+) -> _Stored:
+    if surrogate is not None:
+        if format != "json":
+            refuse_as_text(format)
+        refuse_without_effect(request.query_params, ("cursor", "limit"), f"surrogate={surrogate}")
+    elif dataset is not None and format != "json":
+        refuse_dataset(format)
+    return _Stored(dataset, surrogate)
+
+
+OnStored = Annotated[_Stored, Depends(_stored)]
+
 _MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "sql": "application/sql"}
 _TEXT = {"schema": {"type": "string"}}
 
@@ -73,7 +113,7 @@ _TEXT = {"schema": {"type": "string"}}
     responses=errors(404, 409, 413, 422)
     | {
         200: {
-            "model": Rules | RulesOnDataset,
+            "model": Rules | RulesOnDataset | SurrogateRules,
             "description": "One rule for each leaf, or the rules of a rule set",
             "content": dict.fromkeys(_MEDIA_TYPES.values(), _TEXT),
         }
@@ -86,6 +126,7 @@ def get_rules(
     ref: Reference,
     page: Paged,
     sql: AsSql,
+    stored: OnStored,
     format: Annotated[RulesFormat, Depends(_format)],  # noqa: A002 - the parameter's name on the wire
     simplify: Annotated[
         bool,
@@ -94,14 +135,6 @@ def get_rules(
             "decided as before. Not together with `dataset`"
         ),
     ] = False,
-    dataset: Annotated[
-        str | None,
-        Query(
-            max_length=64,
-            description="of JSON: add each rule's support and confidence on the rows of this dataset, which are held "
-            "out if the version did not learn from them",
-        ),
-    ] = None,
 ) -> Response:
     """The tree as rules, one a leaf, with exact thresholds and with what becomes of missing values.
 
@@ -109,13 +142,14 @@ def get_rules(
     As JSON page by page, in the other formats all at once. Parameters without effect in a format are refused.
     """
     model = services.serving.get(who.workspace, ref)
-    if dataset is not None:
-        if format != "json":
-            refuse_dataset(format)
+    shelf = Shelf(services.store, services.blobs)
+    if stored.surrogate is not None:
+        found = surrogate_rules(shelf, model, stored.dataset, stored.surrogate, simplify=simplify)
+        return Response(encode_json(found), media_type="application/json")
+    if stored.dataset is not None:
         if simplify:
             refuse_simplified()
-        shelf = Shelf(services.store, services.blobs)
-        return Response(encode_json(rules_on(shelf, model, dataset, page)), media_type="application/json")
+        return Response(encode_json(rules_on(shelf, model, stored.dataset, page)), media_type="application/json")
     if format == "json":
         return Response(encode_json(rules_json(model, page, simplify=simplify)), media_type="application/json")
     return Response(rules_text(model, format, sql, simplify=simplify), media_type=_MEDIA_TYPES[format])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -45,6 +45,24 @@ class RulesOnDataset(Rules):
 
     dataset: JudgedDataset
     rules: list[RuleOnDataset]  # type: ignore[assignment]
+
+
+class Surrogate(Answer):
+    """How rules of a tree in place of a model were learned, and how faithful they are to its answers."""
+
+    dataset: JudgedDataset
+    n_rows: int = Field(description="rows of it whose answers were asked of the model; of many some are drawn")
+    measure: Literal["agreement", "r_squared"] = Field(
+        description="share of the model's labels that the rules give too, or R^2 against the model's numbers"
+    )
+    fidelity: float = Field(description="by that measure, on rows that the tree was not learned from")
+    judged_rows: int = Field(description="how many these are")
+
+
+class SurrogateRules(Rules):
+    """Rules of a tree that was fitted to the version's answers: what it does about as well as `fidelity` says."""
+
+    surrogate: Surrogate
 
 
 class RowOfRule(Answer):

@@ -7,8 +7,13 @@ from typing import Any
 
 import pytest
 
+from learners.ensembles import RandomForestClassifier
+from learners.surrogate import surrogate_of
+from service.operations import surrogates
 from service.schemas.predictions import Explanations
-from tests.service.running import Api
+from service.schemas.rule_support import SurrogateRules
+from tests.learners.tables import read
+from tests.service.running import Api, problem
 from tests.service.working import train
 from tests.shared import table_path
 
@@ -75,3 +80,43 @@ def test_importances_are_those_of_the_members(iris: Api) -> None:
     found = iris.get("/api/v1/models/forest/importances").json()
     assert found["kind"] == "impurity"
     assert sum(one["importance"] for one in found["importances"]) == pytest.approx(1)
+
+
+def surrogate(api: Api, model: str, **query: Any) -> dict[str, Any]:
+    answer = api.get(f"/api/v1/models/{model}/rules", params=query)
+    assert answer.status_code == 200, answer.text
+    SurrogateRules.model_validate(answer.json())
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def test_a_forests_surrogate_has_few_rules_and_tells_its_fidelity(iris: Api) -> None:
+    found = surrogate(iris, "forest", surrogate=3)
+    assert found["n_rules"] == len(found["rules"]) == 3
+    table, target = read("iris", "class")
+    own = surrogate_of(RandomForestClassifier(members=6).fit(table, target), table, max_leaves=3)
+    told = found["surrogate"]
+    assert (told["measure"], told["fidelity"], told["judged_rows"]) == ("agreement", own.fidelity, own.rows)
+    assert (told["n_rows"], told["dataset"]["learned_from"]) == (150, True)
+    assert surrogate(iris, "forest", surrogate=1)["surrogate"]["fidelity"] < 0.5
+
+
+def test_of_numbers_fidelity_is_r_squared_and_few_rows_do(iris: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surrogates, "MAX_CELLS", 240)
+    told = surrogate(iris, "bag", surrogate=8, simplify=True)["surrogate"]
+    assert (told["measure"], told["n_rows"]) == ("r_squared", 80)
+    assert 0.5 < told["fidelity"] <= 1
+    monkeypatch.setattr(surrogates, "MAX_CELLS", 100)
+    answer = iris.get("/api/v1/models/bag/rules", params={"surrogate": 8})
+    assert (answer.status_code, answer.json()["errors"][0]["allowed"]) == (413, 2)
+
+
+@pytest.mark.parametrize("query", [{"format": "text"}, {"limit": 3}, {"surrogate": 0}, {"dataset": "none"}])
+def test_what_a_surrogate_cannot_be_asked_is_refused_by_name(iris: Api, query: dict[str, Any]) -> None:
+    answer = iris.get("/api/v1/models/forest/rules", params={"surrogate": 4} | query)
+    told = problem(answer, 404 if "dataset" in query else 422)
+    assert "dataset" in query or str(next(iter(query))) in str(told)
+
+
+def test_a_model_without_rules_hints_at_a_surrogate(iris: Api) -> None:
+    assert "surrogate=16" in iris.get("/api/v1/models/boosted/rules").text
