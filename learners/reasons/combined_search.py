@@ -7,9 +7,8 @@ count, the region is cut by one of the sets that could still hold: the cells wit
 a sum only, the nearest row by a programme (:mod:`learners.reasons.programmes`) takes its place. So alternatives are
 looked at only where they stand in the way.
 
-Among rows that reach a leaf wholly the search is exact. Rows that leave a missing value missing although it divides
-them are tried as the nearest of each leaf's rows, at most :data:`MAX_TRIALS`, and count if the model's own answer is
-the wanted one.
+So the search is exact among rows that reach a leaf wholly. Rows that leave a missing value missing although it divides
+them are looked for by :mod:`learners.reasons.mixed_search`, as far as they could be nearer than the next region.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from typing import Literal
 import numpy as np
 
 from learners.errors import LearnerError
+from learners.reasons.mixed_search import MixedSearch, MixedSeeker, too_many_nodes
 from learners.reasons.path_regions import AtLeast, HalfSpace, Path, narrowed, paths_of
 from learners.reasons.programmes import Programmes
 from learners.reasons.records import Asked, Change, Counterfactual, shown_cell
@@ -34,25 +34,22 @@ from learners.reasons.targets import Target, answers_of
 from learners.reasons.wishes import Wishes
 from learners.rules.from_tree import rules_of_nodes
 from learners.rules.rule import RuleCondition
-from learners.table import UNSEEN, Table
+from learners.table import Table
 from learners.trees.combined.column import CombinedColumn
 from learners.trees.estimator import FittedTree
 from learners.types import FloatArray
 
 #: Most regions that one search over all of its rows cuts: some seconds.
 MAX_CUTS = 20_000
-#: Most rows with missing values left in them that are tried for one row.
-MAX_TRIALS = 16
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A region of a leaf's rows and its nearest row; ``solved``: with the sums, ``divided``: with missing values."""
+    """A region of a leaf's rows and its nearest row; ``solved``: with the sums."""
 
     path: Path
     region: Region
     way: Way
-    divided: bool
     solved: bool = False
 
 
@@ -84,11 +81,10 @@ class CombinedSeeker:
         self.target = target
         self.count = count
         self.diverse = diverse
-        self.coded = np.array([not column.is_numeric for column in learner.columns_])
         self.steps = RegionSteps(learner.columns_, wishes, scales, by_distance=by_distance)
         self.programmes = Programmes(self.steps)
+        self.mixes = MixedSeeker(learner, target, self.steps)
         leaves = learner.tree_.leaves()
-        self.leaves = leaves.tolist()
         self.wanted = leaves[target.holds(learner.packed_tree_.answers[leaves])].tolist()
         self.cuts = 0
 
@@ -100,21 +96,24 @@ class CombinedSeeker:
         """
         found: list[Counterfactual] = []
         changed: set[frozenset[int]] = set()
-        for leaf, way in self._ways(row):
+        mixes = self.mixes.of_row(row)
+        for leaf, way in self._ways(row, mixes):
             if self.diverse and frozenset(way.steps) in changed:
                 continue
             answers = answers_of(self.learner, self._table(way.cells))
             if self.target.holds(answers)[0]:
                 changed.add(frozenset(way.steps))
-                found.append(self._described(row, leaf, way, answers[0]))
+                found.append(self._described(row, leaf, way, answers[0], exact=mixes.is_complete))
             if len(found) == self.count:
                 break
+        if not found and not mixes.is_complete:
+            raise too_many_nodes()
         return found
 
     def _table(self, cells: FloatArray) -> Table:
         return Table(self.learner.columns_, np.asfortranarray(cells[None]))
 
-    def _ways(self, row: FloatArray) -> Iterator[tuple[int, Way]]:
+    def _ways(self, row: FloatArray, mixes: MixedSearch) -> Iterator[tuple[int, Way]]:
         """The nearest row of each leaf that leads to the wanted answer, the nearest first."""
         known: KnownSteps = {}
         numbers = itertools.count()
@@ -127,43 +126,38 @@ class CombinedSeeker:
 
         push(self._first(row, known))
         done: set[int] = set()
-        tried: set[bytes] = set()
-        while heap:
+        while True:
+            while (mixed := mixes.next_before(heap[0][0] if heap else None)) is not None:
+                if (leaf := self.mixes.leaf(mixed.cells)) not in done:
+                    done.add(leaf)
+                    yield leaf, mixed
+            if not heap:
+                return
             _, leaf, _, candidate = heapq.heappop(heap)
-            if leaf in done or (candidate.divided and len(tried) == MAX_TRIALS):
+            if leaf in done:
                 continue
             missed = next((one for one in candidate.path.counts if not one.holds(candidate.way.cells)), None)
             if missed is not None:
                 push(self._cut(row, candidate, missed, known))
             elif any(not one.holds(candidate.way.cells) for one in candidate.path.sums):
                 push(self._solved(row, candidate))
-            elif not candidate.divided:
+            else:
                 done.add(leaf)
                 yield leaf, candidate.way
-            elif (content := candidate.way.cells.tobytes()) not in tried:
-                tried.add(content)
-                if self.target.holds(answers_of(self.learner, self._table(candidate.way.cells)))[0]:
-                    done.add(leaf)
-                    yield leaf, candidate.way
 
     def _first(self, row: FloatArray, known: KnownSteps) -> Iterator[_Candidate]:
         """What the paths ask of single columns."""
-        whole, divided = paths_of(self.learner)
-        unknown = bool((np.isnan(row) | ((row == UNSEEN) & self.coded)).any())
-        ways = [(whole, self.wanted, False)] + ([(divided, self.leaves, True)] if unknown else [])
-        for paths, leaves, is_divided in ways:
-            for leaf in leaves:
-                path = paths.path(leaf)
-                if path is not None:
-                    yield from self._candidate(row, path, path.region, known, divided=is_divided)
+        paths = paths_of(self.learner)
+        for leaf in self.wanted:
+            path = paths.path(leaf)
+            if path is not None:
+                yield from self._candidate(row, path, path.region, known)
 
-    def _candidate(
-        self, row: FloatArray, path: Path, region: Region, known: KnownSteps, *, divided: bool
-    ) -> Iterator[_Candidate]:
+    def _candidate(self, row: FloatArray, path: Path, region: Region, known: KnownSteps) -> Iterator[_Candidate]:
         """A region with its nearest row, if there is one."""
         way = self.steps.nearest(row, region, known)
         if way is not None:
-            yield _Candidate(path, region, way, divided)
+            yield _Candidate(path, region, way)
 
     def _cut(self, row: FloatArray, candidate: _Candidate, missed: AtLeast, known: KnownSteps) -> Iterator[_Candidate]:
         """The parts of a region within and outside one of the sets that its nearest row misses."""
@@ -182,7 +176,7 @@ class CombinedSeeker:
         feature, one, left = next(part for part in possible if not part[1].holds(float(cells[part[0]])))
         whole = region.get(feature) or (Numbers() if isinstance(one, Numbers) else Levels(np.ones_like(one.flags)))
         for part in (left, *whole.without(one)):  # type: ignore[arg-type]
-            yield from self._candidate(row, candidate.path, region | {feature: part}, known, divided=candidate.divided)
+            yield from self._candidate(row, candidate.path, region | {feature: part}, known)
 
     def _solved(self, row: FloatArray, candidate: _Candidate) -> Iterator[_Candidate]:
         """The region with its nearest row that satisfies the sums."""
@@ -214,7 +208,7 @@ class CombinedSeeker:
         fastest = max(speeds)
         return cost, missing / fastest * slowest * (1 - 1e-9) if known and 0 < fastest < math.inf else 0.0
 
-    def _described(self, row: FloatArray, leaf: int, way: Way, answers: FloatArray) -> Counterfactual:
+    def _described(self, row: FloatArray, leaf: int, way: Way, answers: FloatArray, *, exact: bool) -> Counterfactual:
         learner, columns = self.learner, self.learner.columns_
         place = int(np.flatnonzero(learner.tree_.leaves_as_read == leaf)[0])
         part = range(place, place + 1)
@@ -232,11 +226,12 @@ class CombinedSeeker:
                 columns[feature].decode(float(way.cells[feature])),
                 way.steps[feature],
             )
-            for feature in dict.fromkeys(mentioned)
+            for feature in dict.fromkeys((*mentioned, *sorted(way.steps)))
             if feature in way.steps
         )
         return Counterfactual(
             leaf=leaf,
+            exact=exact,
             changes=changes,
             cost=way.cost,
             distance=way.distance,

@@ -8,11 +8,11 @@ number its change divided by the column's width (:mod:`learners.reasons.scales`)
 level the steps divided by the greatest number of steps, of anything else 1. Sums that come first are
 equal if they differ by less than rounding may make them (:data:`TIE`).
 
-A missing value that a leaf's path tests has to be chosen, which counts as a change. Beside that,
-each leaf is tried with the missing values left missing: such a row still is divided among several
-leaves, so it counts only if the model's own answer is the wanted one. Among rows that know all that
-is tested the search is exact; rows that choose some of several missing values and leave others are
-not tried, and at most :data:`MAX_TRIALS` rows with values left missing are.
+A missing value that a leaf's path tests has to be chosen, which counts as a change. A row may also
+leave some or all of the missing values missing, whatever else it changes: it still is divided among
+several leaves and counts if their mean is the wanted answer. Such rows are looked for by
+:mod:`learners.reasons.mixed_search`, as far as they could be nearer than the next leaf's box, so that
+the search is exact among all rows: what is told is ``exact`` unless the bound of that search was met.
 
 Every row that is given was answered by the model itself.
 """
@@ -32,18 +32,18 @@ from learners.errors import ParameterError, quoted
 from learners.reasons.boxes import Boxes, boxes_of, check_leaves
 from learners.reasons.combined_search import CombinedSeeker
 from learners.reasons.demands import Demands, demands_of, target_cell
+from learners.reasons.mixed_search import MixedSearch, MixedSeeker, too_many_nodes
 from learners.reasons.records import Asked, Change, Counterfactual, shown_cell
+from learners.reasons.region_steps import RegionSteps
 from learners.reasons.rule_search import RuleSeeker
 from learners.reasons.scales import Scales
 from learners.reasons.targets import Target, answers_of, target_of
 from learners.reasons.wishes import Wishes
 from learners.rules.fitted import FittedRules
-from learners.table import Table
+from learners.table import UNSEEN, Table
 from learners.trees.estimator import FittedTree
 from learners.types import Array, BoolArray, FloatArray, IntArray
 
-#: Most rows with missing values left in them that are tried for one counterfactual search.
-MAX_TRIALS = 16
 #: Costs (or, where they come first, distances) this close in relation to their size are equal.
 TIE = 1e-9
 
@@ -54,7 +54,8 @@ class Search:
 
     Attributes:
         wishes: what may be changed and at what price; None for anything at cost 1.
-        count: how many counterfactuals, the nearest first.
+        count: how many counterfactuals, the nearest first: at most one of each leaf, or of each rule. A row that
+            is divided among leaves counts as one of the leaf that takes most of it.
         diverse: let no two of them change the same set of columns.
         order: ``changes`` compares costs first, then distances; ``distance`` compares distances, each
             times its column's cost, first, then costs.
@@ -92,7 +93,16 @@ def counterfactuals(
     seeker, target = _seeker(learner, wanted, search, scales)
     table = learner.check_table(X)
     reached = target.holds(answers_of(learner, table))
+    if not isinstance(seeker, RuleSeeker):
+        seeker.mixes.rows_left = int((~reached & has_unknown(table)).sum())
     return [[] if reached[index] else seeker.find(np.array(row)) for index, row in enumerate(table.values)]
+
+
+def has_unknown(table: Table) -> BoolArray:
+    """Which rows have a missing value, or a level that the model does not know; shape (n,)."""
+    coded = np.array([not column.is_numeric for column in table.columns])
+    unknown: BoolArray = (np.isnan(table.values) | ((table.values == UNSEEN) & coded)).any(axis=1)
+    return unknown
 
 
 def _seeker(
@@ -138,12 +148,21 @@ def why_not(learner: Learner, X: Any, wanted: Any, scales: Scales | None = None)
 
 @dataclass(frozen=True)
 class _Candidates:
-    """Ways to leaves, the nearest first: the leaf, and whether missing values are left as they are."""
+    """Boxes of leaves and how near they are, the nearest first."""
 
     leaves: IntArray
-    left: BoolArray
     costs: FloatArray
     distances: FloatArray
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A changed row, the leaf it counts for, how far each column went, and whether no nearer one was passed over."""
+
+    leaf: int
+    cells: FloatArray
+    steps: dict[int, float]
+    exact: bool
 
 
 class _Seeker:
@@ -158,86 +177,75 @@ class _Seeker:
         self.wishes = wishes
         self.scales = scales
         self.target = target
+        self.steps = RegionSteps(learner.columns_, wishes, scales, by_distance=search.order == "distance")
+        self.mixes = MixedSeeker(learner, target, self.steps)
         self.wanted = boxes.leaves[target.holds(learner.packed_tree_.answers[boxes.leaves])]
-        self.leaves = boxes.leaves
         self.price = np.append(wishes.costs, 0.0)  # the last for the root, which tests no column
-        self.weight = np.append(wishes.costs if search.order == "distance" else np.ones(len(wishes.costs)), 0.0)
+        self.weight = np.append(self.steps.weights, 0.0)
         random = np.random.default_rng(0)
         self.marks = np.append(random.integers(1, 2**62, len(wishes.costs)), 0)
 
     def find(self, row: FloatArray) -> list[Counterfactual]:
-        """The nearest ways of one row, shape (d,)."""
+        """The nearest ways of one row, shape (d,).
+
+        Raises:
+            LearnerError: none was found before too much had been looked at.
+        """
         demands = demands_of(self.boxes, row, self.wishes, self.scales)
-        ways = self._ways_apart(row, demands)
+        mixes = self.mixes.of_row(row) if _is_divided(demands) else None
+        ways = self._ways_apart(row, demands, mixes)
         found: list[Counterfactual] = []
         while batch := list(islice(ways, self.search.count - len(found))):
-            rows = np.asfortranarray([cells for _, cells in batch])
+            rows = np.asfortranarray([one.cells for one in batch])
             answers = answers_of(self.learner, Table(self.learner.columns_, rows))
-            for (leaf, cells), answer, holds in zip(batch, answers, self.target.holds(answers), strict=True):
+            for one, answer, holds in zip(batch, answers, self.target.holds(answers), strict=True):
                 if holds:
-                    found.append(self._described(row, leaf, cells, answer, demands))
+                    found.append(self._described(row, one, answer, demands))
+        if not found and mixes is not None and not mixes.is_complete:
+            raise too_many_nodes()
         return found
 
-    def _ways_apart(self, row: FloatArray, demands: Demands) -> Iterator[tuple[int, FloatArray]]:
+    def _ways_apart(self, row: FloatArray, demands: Demands, mixes: MixedSearch | None) -> Iterator[_Found]:
         """The changed rows of different leaves, if asked for with different sets of changed columns; nearest first."""
         leaves: set[int] = set()
         changed_sets: set[bytes] = set()
-        for leaf, cells in self._rows(row, demands):
-            changed = _differs(cells, row).tobytes()
-            if leaf not in leaves and not (self.search.diverse and changed in changed_sets):
-                leaves.add(leaf)
+        for one in self._rows(row, demands, mixes):
+            changed = _differs(one.cells, row).tobytes()
+            if one.leaf not in leaves and not (self.search.diverse and changed in changed_sets):
+                leaves.add(one.leaf)
                 changed_sets.add(changed)
-                yield leaf, cells
+                yield one
 
-    def _rows(self, row: FloatArray, demands: Demands) -> Iterator[tuple[int, FloatArray]]:
+    def _rows(self, row: FloatArray, demands: Demands, mixes: MixedSearch | None) -> Iterator[_Found]:
         """Rows that reach a wanted leaf wholly, or divided and with the wanted answer; the nearest first."""
-        candidates = self._candidates(demands)
-        tried: set[bytes] = set()
-        for leaf, left in zip(candidates.leaves.tolist(), candidates.left.tolist(), strict=True):
-            if left and len(tried) == MAX_TRIALS:
-                continue
-            cells = self._moved(row, leaf, demands, left)
-            if left:
-                content = cells.tobytes()
-                if content in tried:
-                    continue
-                tried.add(content)
-                if not self._mixture_holds(cells):
-                    continue
-            yield leaf, cells
+        whole = self._candidates(demands)
+        for leaf, cost, distance in zip(
+            whole.leaves.tolist(), whole.costs.tolist(), whole.distances.tolist(), strict=True
+        ):
+            if mixes is not None:
+                yield from self._mixed(mixes, self.steps.key(cost, distance))
+            exact = mixes is None or mixes.is_complete
+            yield _Found(leaf, *self._moved(row, leaf, demands), exact)
+        if mixes is not None:
+            yield from self._mixed(mixes, None)
 
-    def _mixture_holds(self, cells: FloatArray) -> bool:
-        """Whether the mean of the leaves that a divided row reaches is as wanted; before the model itself is asked."""
-        shares = self.boxes.multiply_paths(self.boxes.shares(cells))[self.leaves]
-        mixture = shares @ self.learner.packed_tree_.answers[self.leaves]
-        return bool(self.target.holds(mixture[None])[0])
+    def _mixed(self, mixes: MixedSearch, key: tuple[float, float] | None) -> Iterator[_Found]:
+        """Rows that stay divided and are nearer than a key says."""
+        while (way := mixes.next_before(key)) is not None:
+            yield _Found(self.mixes.leaf(way.cells), way.cells, way.steps, exact=True)
 
     def _candidates(self, demands: Demands) -> _Candidates:
-        full = self._ways(demands, demands.shares != 1, left=False)
-        divided = (demands.shares > 0) & (demands.shares < 1)
-        if not divided.any():
-            return self._sorted(full)
-        bare = self._ways(demands, demands.shares == 0, left=True)
-        return self._sorted(
-            _Candidates(
-                np.concatenate((bare.leaves, full.leaves)),
-                np.concatenate((bare.left, full.left)),
-                np.concatenate((bare.costs, full.costs)),
-                np.concatenate((bare.distances, full.distances)),
-            )
-        )
-
-    def _ways(self, demands: Demands, needed: BoolArray, *, left: bool) -> _Candidates:
         boxes = self.boxes
+        needed = demands.shares != 1
         costs = boxes.sum_paths(np.where(needed, self.price[boxes.tested], 0.0))
         distances = boxes.sum_paths(np.where(needed, demands.distance * self.weight[boxes.tested], 0.0))
         blocked = boxes.any_on_path(demands.blocked & needed)
-        if left:  # a path without divided states is the other kind's
-            blocked |= ~boxes.any_on_path((demands.shares > 0) & (demands.shares < 1))
         leaves = self.wanted[~blocked[self.wanted]]
-        if self.search.diverse and not left:
+        if self.search.diverse:
             leaves = self._first_of_each_set(leaves, needed, costs, distances)
-        return _Candidates(leaves, np.full(len(leaves), left), costs[leaves], distances[leaves])
+        order = np.lexsort((leaves, *self._keys(costs[leaves], distances[leaves])))
+        leaves = leaves[order]
+        return _Candidates(leaves, costs[leaves], distances[leaves])
 
     def _first_of_each_set(
         self, leaves: IntArray, needed: BoolArray, costs: FloatArray, distances: FloatArray
@@ -254,52 +262,55 @@ class _Seeker:
             return distances, _ranks(costs)
         return costs, _ranks(distances)
 
-    def _sorted(self, found: _Candidates) -> _Candidates:
-        order = np.lexsort((found.leaves, *self._keys(found.costs, found.distances)))
-        return _Candidates(found.leaves[order], found.left[order], found.costs[order], found.distances[order])
-
-    def _moved(self, row: FloatArray, leaf: int, demands: Demands, left: bool) -> FloatArray:
-        """The row with the nearest values that the leaf allows."""
+    def _moved(self, row: FloatArray, leaf: int, demands: Demands) -> tuple[FloatArray, dict[int, float]]:
+        """The row with the nearest values that the leaf allows, and how far each is."""
         cells = row.copy()
+        steps = {}
         for feature, node in self.boxes.path_states(leaf).items():
-            share = demands.shares[node]
-            if share == 0 or (share < 1 and not left):
+            if demands.shares[node] != 1:
                 cells[feature] = target_cell(self.boxes, demands, row, self.wishes, node)
-        return cells
+                steps[feature] = float(demands.distance[node])
+        return cells, steps
 
-    def _described(
-        self, row: FloatArray, leaf: int, cells: FloatArray, answers: FloatArray, demands: Demands
-    ) -> Counterfactual:
-        boxes = self.boxes
-        states = boxes.path_states(leaf)
-        differs = _differs(cells, row)
-        changed = [place for place in states if differs[place]]
-        changes = [self._change(place, states[place], row, cells, demands) for place in changed]
+    def _described(self, row: FloatArray, one: _Found, answers: FloatArray, demands: Demands) -> Counterfactual:
+        states = self.boxes.path_states(one.leaf)
+        differs = _differs(one.cells, row)
+        # a divided row may change columns that other leaves' paths test
+        changed = [place for place in dict.fromkeys((*states, *sorted(one.steps))) if differs[place]]
+        columns = self.boxes.columns
+        changes = [
+            Change(
+                columns[place].name,
+                shown_cell(columns[place], row[place]),
+                columns[place].decode(float(one.cells[place])),
+                one.steps[place],
+            )
+            for place in changed
+        ]
         weights = self.weight[changed]
         return Counterfactual(
-            leaf=leaf,
+            leaf=one.leaf,
             changes=tuple(changes),
             cost=math.fsum(self.wishes.costs[changed].tolist()),
-            distance=float(sum(one.distance * float(weight) for one, weight in zip(changes, weights, strict=True))),
+            distance=float(
+                sum(change.distance * float(weight) for change, weight in zip(changes, weights, strict=True))
+            ),
             asked=tuple(self._asked(row, place, node, demands) for place, node in states.items()),
-            cells=cells,
+            cells=one.cells,
             answer=self.target.answer(answers),
             probabilities=None if self.learner.target_.is_numeric else tuple(answers.tolist()),
-        )
-
-    def _change(self, place: int, node: int, row: FloatArray, cells: FloatArray, demands: Demands) -> Change:
-        column = self.boxes.columns[place]
-        return Change(
-            column.name,
-            shown_cell(column, row[place]),
-            column.decode(float(cells[place])),
-            float(demands.distance[node]),
+            exact=one.exact,
         )
 
     def _asked(self, row: FloatArray, place: int, node: int, demands: Demands) -> Asked:
         share = demands.shares[node]
         state: Literal["met", "unmet", "undecided"] = "met" if share == 1 else "unmet" if share == 0 else "undecided"
         return Asked(self.boxes.condition(node), shown_cell(self.boxes.columns[place], row[place]), state)
+
+
+def _is_divided(demands: Demands) -> bool:
+    """Whether some test leaves the row undecided."""
+    return bool(((demands.shares > 0) & (demands.shares < 1)).any())
 
 
 def _ranks(sums: FloatArray) -> IntArray:

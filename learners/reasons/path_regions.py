@@ -63,16 +63,11 @@ class Path:
 
 
 class PathRegions:
-    """The paths of a tree, each made when it is first asked for.
+    """The paths of a tree, each made when it is first asked for; cells that divide a row satisfy no branch."""
 
-    Attributes:
-        divided: whether cells with which a row goes down several branches count as if they satisfied each.
-    """
-
-    def __init__(self, nodes: Nodes, columns: tuple[Column, ...], *, divided: bool) -> None:
+    def __init__(self, nodes: Nodes, columns: tuple[Column, ...]) -> None:
         self._nodes = nodes
         self._columns = columns
-        self._divided = divided
         numeric = np.array([column.is_numeric for column in columns], dtype=np.bool_)
         self._low, self._high = nodes.child_bounds(numeric)
         self._known: dict[int, Path | None] = {}
@@ -94,7 +89,7 @@ class PathRegions:
             feature = int(nodes.feature[above])
             asked: list[tuple[int, Cells]]
             if feature < d:
-                asked = [(feature, self._cells(above, node, feature))]
+                asked = [(feature, self.cells(above, node))]
             else:
                 asked = self._combined(above, node, nodes.combined.tests[feature - d], counts, sums)
             for place, cells in asked:
@@ -107,12 +102,11 @@ class PathRegions:
 
     def _takes_unknown(self, above: int, node: int) -> bool:
         """Whether a value that does not decide leads to a child."""
-        followed = int(self._nodes.missing_branch[above])
-        return self._divided if followed < 0 else followed == node - int(self._nodes.first_child[above])
+        return int(self._nodes.missing_branch[above]) == node - int(self._nodes.first_child[above])
 
-    def _cells(self, above: int, node: int, feature: int) -> Cells:
-        """The cells of a column that lead to a child."""
-        nodes, column = self._nodes, self._columns[feature]
+    def cells(self, above: int, node: int) -> Cells:
+        """The cells of a tested column that lead from a node to a child."""
+        nodes, column = self._nodes, self._columns[self._nodes.feature[above]]
         unknown = self._takes_unknown(above, node)
         if column.is_numeric:
             return Numbers(float(self._low[node]), float(self._high[node]), unknown)
@@ -137,13 +131,13 @@ class PathRegions:
             sums.append(HalfSpace(test, float(self._nodes.threshold[above]), not holds, unknown))
             return [] if unknown else [(term.feature, Numbers(missing=False)) for term in test.terms]
         need = test.need if holds else len(test.terms) - test.need + 1
-        sets = [(term.feature, self._term_cells(term, holds=holds, unknown=unknown)) for term in test.terms]
+        sets = [(term.feature, self.term_cells(term, holds=holds, unknown=unknown)) for term in test.terms]
         if need == len(sets):
             return sets
         counts.append(AtLeast(need, tuple(sets)))
         return []
 
-    def _term_cells(self, term: Term, *, holds: bool, unknown: bool) -> Cells:
+    def term_cells(self, term: Term, *, holds: bool, unknown: bool) -> Cells:
         """The cells for which a term holds, or does not; it mirrors :meth:`Term.holds`."""
         column, opposite = self._columns[term.feature], term.negated == holds
         if column.is_numeric:
@@ -161,13 +155,12 @@ def narrowed(region: Region, feature: int, test: Cells) -> Cells | None:
     return test if whole is None else whole.narrowed(test)  # type: ignore[arg-type]
 
 
-def paths_of(learner: FittedTree) -> tuple[PathRegions, PathRegions]:
-    """The paths of a fitted tree, for rows that reach a leaf wholly, and with those that are divided."""
+def paths_of(learner: FittedTree) -> PathRegions:
+    """The paths of a fitted tree, made once for each."""
     known = _known.get(learner)
     if known is None or known[0] is not learner.tree_:
-        whole, divided = (PathRegions(learner.tree_, learner.columns_, divided=divided) for divided in (False, True))
-        known = _known[learner] = (learner.tree_, whole, divided)
-    return known[1], known[2]
+        known = _known[learner] = (learner.tree_, PathRegions(learner.tree_, learner.columns_))
+    return known[1]
 
 
-_known: WeakKeyDictionary[FittedTree, tuple[Nodes, PathRegions, PathRegions]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[FittedTree, tuple[Nodes, PathRegions]] = WeakKeyDictionary()

@@ -52,15 +52,17 @@ class Counterfactual:
     """A row with the wanted answer, and what leads to it.
 
     Attributes:
-        leaf: the leaf whose conditions the changes meet; None of a rule set.
+        leaf: the leaf whose conditions the changes meet; of a row that values left missing divide among several the
+            one that takes most of it, of those with the wanted answer if there are any. None of a rule set.
         rank, rule: of a rule set the place, from 1 on, and the id of the rule that answers the changed row.
-        changes: in the order in which the leaf's path tests the columns.
+        changes: in the order in which the leaf's path tests the columns, then those that other paths test.
         cost: the sum of the changed columns' costs.
         distance: the sum of the changes' scaled distances.
         asked: everything that the leaf's path asks, changed or not: what the row does not meet is why
             it is not answered so.
         cells: the changed row, shape (d,).
         answer: the model's answer to it; ``probabilities`` in class order, None for regression.
+        exact: whether there is no nearer row; False where a search for rows that stay divided met its bound.
     """
 
     leaf: int | None
@@ -73,6 +75,7 @@ class Counterfactual:
     probabilities: tuple[float, ...] | None
     rank: int | None = None
     rule: str | None = None
+    exact: bool = True
 
     def place(self) -> dict[str, Any]:
         """Where in the model it is answered, as JSON."""
@@ -80,7 +83,7 @@ class Counterfactual:
 
     def to_json(self) -> dict[str, Any]:
         record: dict[str, Any] = self.place() | {"changes": [change.to_json() for change in self.changes]}
-        record |= {"cost": self.cost, "distance": self.distance}
+        record |= {"cost": self.cost, "distance": self.distance, "exact": self.exact}
         if self.probabilities is None:
             record["value"] = self.answer
         else:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from learners.base import Classifier, Learner
+from learners.decisions import decide, expected_utility
 from learners.errors import ParameterError, SchemaError, quoted
 from learners.table import UNSEEN, Column, Table
-from learners.types import BoolArray, FloatArray, IntArray, Scalar
+from learners.types import BoolArray, FloatArray, Scalar
 
 
 @dataclass(frozen=True)
@@ -21,22 +21,27 @@ class WantedClass:
     Attributes:
         column: the target.
         code: of the class.
-        decide: the model's way from class probabilities to a code.
+        utility: what the model decides by, shape (K, K); None for the likeliest class.
     """
 
     column: Column
     code: int
-    decide: Callable[[FloatArray], IntArray]
+    utility: FloatArray | None
 
     def holds(self, answers: FloatArray) -> BoolArray:
         """Which answers, shape (n, K), are it."""
-        held: BoolArray = self.decide(answers) == self.code
+        held: BoolArray = decide(answers, self.utility) == self.code
         return held
 
     def answer(self, answers: FloatArray) -> Scalar:
         """The label of one answer, shape (K,)."""
-        label: Scalar = self.column.labels[int(self.decide(answers[None])[0])]
+        label: Scalar = self.column.labels[int(decide(answers[None], self.utility)[0])]
         return label
+
+    def margins(self, answers: FloatArray) -> FloatArray:
+        """By how much the class is worth more than each other one, shape (n, K - 1): none is below 0 but by ties."""
+        worth = expected_utility(answers, self.utility)
+        return np.delete(worth[:, self.code, None] - worth, self.code, axis=1)
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,13 @@ class WantedRange:
     def holds(self, answers: FloatArray) -> BoolArray:
         held: BoolArray = (answers[:, 0] >= self.least) & (answers[:, 0] <= self.greatest)
         return held
+
+    def margins(self, answers: FloatArray) -> FloatArray:
+        """How far a number is within each bound, shape (n, number of bounds); below 0 beyond it."""
+        within = [answers[:, 0] - self.least, self.greatest - answers[:, 0]]
+        return np.column_stack(
+            [one for one, bound in zip(within, (self.least, self.greatest), strict=True) if np.isfinite(bound)]
+        )
 
     def answer(self, answers: FloatArray) -> Scalar:
         return float(answers[0])
@@ -69,7 +81,7 @@ def target_of(learner: Learner, wanted: Any) -> Target:
     """
     column = learner.target_
     if isinstance(learner, Classifier):
-        return WantedClass(column, _class_code(column, wanted), learner.decide)
+        return WantedClass(column, _class_code(column, wanted), learner.utility_)
     if not isinstance(wanted, tuple) or len(wanted) != 2 or wanted == (None, None):
         raise ParameterError(
             f"of a regression a range is wanted: a minimum, a maximum or both; not {quoted(wanted)}", field="wanted"

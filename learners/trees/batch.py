@@ -79,6 +79,11 @@ class BatchWalk:
             nodes[part] = self._walk(roots[part], cells, _starts(cells, rows[part]))
         return nodes
 
+    def steps(self, row: FloatArray) -> IntArray:
+        """Where one row, shape (d,), goes from each node, shape (N,); the same node where its value decides nothing."""
+        n_nodes = len(self.layout.first)
+        return self._step(row.reshape(-1, 1), np.zeros(n_nodes, np.intp), np.arange(n_nodes))
+
     def undecided(self, nodes: IntArray) -> IntArray:
         """The places of those nodes that are no leaves."""
         return np.flatnonzero(~self._is_leaf.take(nodes))

@@ -99,6 +99,10 @@ class PackedTree:
         """What walking reads of each node."""
         return self.walk.layout
 
+    def steps(self, row: FloatArray) -> IntArray:
+        """Where one row goes from each node, shape (N,); the same node at a leaf and where its value is undecided."""
+        return self.walk.steps(row)
+
     @cached_property
     def walk(self) -> BatchWalk:
         """The way of batches, of several trees from any of their roots."""

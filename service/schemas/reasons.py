@@ -137,6 +137,9 @@ class Counterfactual(Answer):
     changes: list[ChangedValue]
     cost: float
     distance: float
+    exact: bool = Field(
+        description="whether no row is nearer; false where rows that leave some values missing were too many to look at"
+    )
     label: Label | None = None
     probabilities: list[float] | None = None
     value: float | None = None

@@ -14,7 +14,8 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from learners.reasons.combined_search import MAX_CUTS, MAX_TRIALS
+from learners.reasons.combined_search import MAX_CUTS
+from learners.reasons.mixed_search import MAX_NODES
 from learners.reasons.programmes import MAX_PROGRAMMES, MAX_SETS
 from learners.reasons.rule_search import MAX_REGIONS
 from service.operations.importances import MAX_ANSWERS, MAX_SLOW_ANSWERS
@@ -66,7 +67,7 @@ def fixed() -> Iterator[str]:
     yield f"| regions that overlapping rules leave to be looked at | {MAX_REGIONS:,} |"
     yield f"| regions cut where at least so many of some conditions shall hold | {MAX_CUTS:,} |"
     yield f"| sets of columns, and linear programmes, for weighted sums | {MAX_SETS:,} and {MAX_PROGRAMMES:,} |"
-    yield f"| rows with values left missing that are tried for one row | {MAX_TRIALS} |"
+    yield f"| nodes looked at for rows that leave some values missing; past it `exact` is false | {MAX_NODES:,} |"
     yield f"| counterfactuals for one row | {MAX_COUNT} |"
     yield ""
     yield "| elsewhere | at most |"

@@ -355,3 +355,17 @@ def test_a_counterfactual_is_towards_the_decision_of_the_request(weather: Api) -
         json={"rows": [{"x": 1}], "wanted": {"minimum": 20}, "decision": decision},
     )
     assert problem(refused, 422)["errors"][0]["parameter"] == "decision"
+
+
+def test_one_of_two_missing_values_is_set_while_the_other_stays_missing(weather: Api) -> None:
+    counts = {"pu": (9, 1), "pv": (8, 2), "pw": (4, 6), "qu": (1, 9), "qv": (0, 10), "qw": (1, 9)}
+    lines = [f"{a},{b},{'yes' if n < yes else 'no'}\n" for (a, b), (yes, no) in counts.items() for n in range(yes + no)]
+    uploaded = weather.upload("a,b,y\n" + "".join(lines), name="mixes").json()
+    train(weather, uploaded["id"], target="y", name="mixes", parameters={"nominal": "multiway"})
+    row = {"a": None, "b": None}
+    answer = ask(weather, "counterfactuals", {"rows": [row], "wanted": "yes", "fixed": ["b"]}, "mixes")
+    assert answer["rows"][0]["status"] == "found"
+    (found,) = answer["rows"][0]["counterfactuals"]
+    assert [(change["column"], change["after"]) for change in found["changes"]] == [("a", "p")]
+    assert (found["cost"], found["exact"]) == (1, True)
+    assert predicted(weather, changed(row, found), "mixes") == "yes"

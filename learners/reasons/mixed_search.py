@@ -1,0 +1,310 @@
+"""The nearest rows that are divided among leaves and have the wanted answer: some columns change, others stay missing.
+
+Such a row is answered by the mean of several leaves, so no single leaf's box holds it. Sets of columns that change are
+looked at from the nearest on, each made of a smaller one and a column that is tested on the ways which that one leaves
+open: no other column could make a difference. A set counts only if its bound (:mod:`learners.reasons.reach`) reaches
+the wanted answer. Its values are then cut at the open test of largest share, again and again, the part whose nearest
+row is nearest first, and without the parts whose bound is too low, until a part has one answer. Bounds are never too
+low, and cut parts hold all values, so the first row that is found is the nearest of all.
+
+A set that holds one with which a row was found already is passed over. The work is bounded by :data:`MAX_NODES`.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from learners.errors import LearnerError
+from learners.reasons.demands import scaled_steps, steps_between
+from learners.reasons.mixed_tests import DIVIDED, MixedTests, Part, changed_cells
+from learners.reasons.path_regions import PathRegions, paths_of
+from learners.reasons.programmes import Programmes
+from learners.reasons.reach import Bound, Reach
+from learners.reasons.region_steps import KnownSteps, RegionSteps, Way
+from learners.reasons.regions import Numbers, Region
+from learners.reasons.targets import Target, answers_of
+from learners.table import Kind, Table
+from learners.trees.estimator import FittedTree
+from learners.types import FloatArray
+
+#: Most nodes of a tree that one search over all of its rows looks at for rows that stay divided: some seconds.
+MAX_NODES = 50_000_000
+#: What a set of columns, a part, and each node on a part's way take of the time, in nodes of whole sets' ways.
+_SET, _PART, _STEP = 1500, 700, 15
+#: Sets of columns whose bounds are found together, and most nodes of the trees that they look at.
+_SETS_AT_ONCE, _NODES_AT_ONCE = 64, 1_000_000
+#: Margins this far below 0, in units of the largest, may be what rounding leaves of 0.
+_SLACK = 1e-9
+
+Key: TypeAlias = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class _Mix:
+    """A part of the values of some changed columns.
+
+    Attributes:
+        bound: of the columns.
+        settled: the margins of the leaves that all of it reaches, times their shares.
+        n_leaves: how many these are.
+        open: tests that it is not decided at, and the shares with which they are reached.
+        way: its nearest row.
+    """
+
+    columns: frozenset[int]
+    bound: Bound
+    part: Part
+    settled: FloatArray
+    n_leaves: int
+    open: tuple[tuple[int, float], ...]
+    way: Way
+
+
+class MixedSeeker:
+    """The searches of one tree for rows that stay divided.
+
+    Args:
+        learner: a fitted tree.
+        target: the wanted answer.
+        steps: what changes are allowed, and how they are compared.
+    """
+
+    def __init__(self, learner: FittedTree, target: Target, steps: RegionSteps) -> None:
+        self.learner = learner
+        self.target = target
+        self.steps = steps
+        self.programmes = Programmes(steps)
+        self.margins = target.margins(learner.packed_tree_.answers)
+        self.slack = _SLACK * float(np.abs(self.margins).max(initial=0.0))
+        self.visited = 0
+        self.rows_left = 1
+
+    def of_row(self, row: FloatArray) -> MixedSearch:
+        """The search of one row, shape (d,); the work that is left is shared by :attr:`rows_left` rows."""
+        allowance = max(MAX_NODES - self.visited, 0) // max(self.rows_left, 1)
+        search = MixedSearch(self, row, allowance)
+        self.rows_left -= search.is_divided
+        return search
+
+    def leaf(self, cells: FloatArray) -> int:
+        """The leaf that takes the largest share of a row, of those with the wanted answer if there are any."""
+        packed = self.learner.packed_tree_
+        leaves, _ = packed.reach(cells)
+        wanted = leaves[self.target.holds(packed.answers[leaves])]
+        return int(wanted[0] if len(wanted) else leaves[0])
+
+
+class MixedSearch:
+    """The search of one row; see :meth:`MixedSeeker.of_row`.
+
+    Attributes:
+        is_complete: whether all that could be nearer than what was asked for has been looked at.
+        is_divided: whether some test leaves the row undecided; else there is nothing to find.
+    """
+
+    def __init__(self, seeker: MixedSeeker, row: FloatArray, allowance: int) -> None:
+        self.is_complete = True
+        self.is_divided = False
+        self._seeker = seeker
+        self._row = row
+        self._allowance = allowance
+        self._known: KnownSteps = {}
+        self._numbers = itertools.count()
+        self._heap: list[tuple[Key, int, frozenset[int] | _Mix]] = []
+        self._seen: set[frozenset[int]] = set()
+        self._found: list[frozenset[int]] = []
+        learner = seeker.learner
+        unknown = np.isnan(row) | (np.array([not one.is_numeric for one in learner.columns_]) & (row < 0))
+        if not unknown.any():
+            return
+        self._unknown = frozenset(np.flatnonzero(unknown).tolist())
+        self._reach = Reach(learner, row, seeker.margins)
+        if self._reach.divides:
+            self.is_divided = True
+            self._least: dict[int, float] = {}
+            paths: PathRegions = paths_of(learner)
+            self._tests = MixedTests(learner, paths, row)
+            self._levels = [None if one.is_numeric else len(one.levels) for one in learner.columns_]
+            self._push_set(frozenset())
+
+    def next_before(self, key: Key | None) -> Way | None:
+        """The next nearest row that comes before ``key``, of all if None; None where there is none left.
+
+        Raises:
+            LearnerError: of the programmes for sums, see :class:`Programmes`.
+        """
+        while self._heap and (key is None or self._heap[0][0] < key):
+            if self._allowance < 0:
+                self.is_complete = False
+                return None
+            item = self._heap[0][2]
+            if not isinstance(item, _Mix):
+                self._look_at_sets(key)
+                continue
+            heapq.heappop(self._heap)
+            if item.open:
+                if not self._is_passed_over(item.columns):
+                    self._cut(item)
+            elif self._holds(item):
+                self._found.append(item.columns)
+                return item.way
+        return None
+
+    def _is_passed_over(self, columns: frozenset[int]) -> bool:
+        return any(found <= columns for found in self._found)
+
+    def _holds(self, mix: _Mix) -> bool:
+        """Whether a part's nearest row changes all its columns, is divided, and has the wanted answer."""
+        if mix.way.steps.keys() != mix.columns or mix.n_leaves < 2 or self._is_passed_over(mix.columns):
+            return False
+        table = Table(self._seeker.learner.columns_, np.asfortranarray(mix.way.cells[None]))
+        return bool(self._seeker.target.holds(answers_of(self._seeker.learner, table))[0])
+
+    def _spend(self, nodes: int) -> None:
+        self._allowance -= nodes
+        self._seeker.visited += nodes
+
+    def _push(self, key: Key, item: frozenset[int] | _Mix) -> None:
+        heapq.heappush(self._heap, (key, next(self._numbers), item))
+
+    def _push_set(self, columns: frozenset[int]) -> None:
+        """Put off a set of columns until what is nearer has been looked at; no change of it is less."""
+        if columns in self._seen or self._unknown <= columns:
+            return
+        self._seen.add(columns)
+        steps = self._seeker.steps
+        cost = sum(float(steps.wishes.costs[column]) for column in sorted(columns))
+        distance = sum(self._least_step(column) * float(steps.weights[column]) for column in sorted(columns))
+        self._push(steps.key(cost, distance), columns)
+
+    def _least_step(self, column: int) -> float:
+        """A change of the column that makes a difference is at least so far: to the nearest threshold."""
+        if column not in self._least:
+            self._least[column] = self._nearest_threshold(column)
+        return self._least[column]
+
+    def _nearest_threshold(self, column: int) -> float:
+        learner, scales = self._seeker.learner, self._seeker.steps.scales
+        kind, nodes = learner.columns_[column].kind, learner.tree_
+        if column in self._unknown or kind not in (Kind.NUMERIC, Kind.ORDINAL):
+            return 1.0
+        if kind is Kind.ORDINAL:
+            return steps_between(0.0, 1.0, len(learner.columns_[column].levels))
+        if len(nodes.combined):
+            return 0.0
+        tested = nodes.feature == column
+        cuts = np.concatenate((nodes.threshold[tested], nodes.upper[tested[nodes.parent]]))
+        cuts = cuts[np.isfinite(cuts)]
+        own = np.full(len(cuts), self._row[column])
+        steps = scaled_steps(cuts, own, np.full(len(cuts), scales.width[column]))
+        return float(steps.min(initial=1.0)) * (1 - _SLACK)
+
+    def _look_at_sets(self, key: Key | None) -> None:
+        """Begin with the values of the next sets of columns, and put off those with one column more."""
+        sets: list[frozenset[int]] = []
+        at_once = max(1, min(_SETS_AT_ONCE, _NODES_AT_ONCE // len(self._seeker.margins)))
+        while self._heap and len(sets) < at_once and (key is None or self._heap[0][0] < key):
+            item = self._heap[0][2]
+            if isinstance(item, _Mix):
+                break
+            heapq.heappop(self._heap)
+            if not self._is_passed_over(item):
+                sets.append(item)
+        if not sets:
+            return
+        before = self._reach.visited
+        bounds = self._reach.bounds(sets)
+        self._spend(self._reach.visited - before + _SET * len(sets))
+        fixed = self._seeker.steps.wishes.fixed
+        for columns, bound in zip(sets, bounds, strict=True):
+            if columns and (bound.highest >= -self._seeker.slack).all():
+                self._begin(columns, bound)
+            for column in sorted(bound.columns - columns):
+                if not fixed[column]:
+                    self._push_set(columns | {column})
+
+    def _begin(self, columns: frozenset[int], bound: Bound) -> None:
+        part = Part(changed_cells(self._row, columns, self._levels), {})
+        self._settle(columns, bound, part, np.zeros(len(bound.highest)), 0, [(0, 1.0)])
+
+    def _cut(self, mix: _Mix) -> None:
+        """Cut a part at the open test of largest share."""
+        node, _ = max(mix.open, key=lambda one: one[1])
+        for piece in self._tests.pieces(node, mix.part):
+            self._settle(mix.columns, mix.bound, piece, mix.settled, mix.n_leaves, list(mix.open))
+
+    def _settle(
+        self,
+        columns: frozenset[int],
+        bound: Bound,
+        part: Part,
+        settled: FloatArray,
+        n_leaves: int,
+        todo: list[tuple[int, float]],
+    ) -> None:
+        """Follow all of a part as far as it goes the same way, and put it off if it may have the wanted answer."""
+        way = self._nearest(part)
+        if way is None:
+            return
+        learner, seeker = self._seeker.learner, self._seeker
+        nodes, margins, below = learner.tree_, seeker.margins, self._reach.below
+        leaves: list[int] = []
+        shares: list[float] = []
+        still: list[tuple[int, float]] = []
+        looked_at = 0
+        while todo:
+            node, share = todo.pop()
+            looked_at += 1
+            if nodes.feature[node] < 0:
+                leaves.append(node)
+                shares.append(share)
+                continue
+            if node in bound.free:
+                branch = self._tests.branch(node, part)
+                if branch is None:
+                    still.append((node, share))
+                    continue
+            else:
+                branch = int(below[node] - nodes.first_child[node]) if below[node] != node else DIVIDED
+            first = int(nodes.first_child[node])
+            if branch != DIVIDED:
+                todo.append((first + branch, share))
+                continue
+            children = range(first, first + int(nodes.n_children[node]))
+            todo.extend(
+                (child, share * float(nodes.fraction[child])) for child in children if nodes.fraction[child] > 0
+            )
+        self._spend(_PART + _STEP * looked_at)
+        settled = settled + np.array(shares) @ margins[leaves] if leaves else settled
+        highest = settled + sum(share * bound.free[node] for node, share in still)
+        if (highest < -seeker.slack).any():
+            return
+        key = seeker.steps.key(way.cost, way.distance)
+        self._push(key, _Mix(columns, bound, part, settled, n_leaves + len(leaves), tuple(still), way))
+
+    def _nearest(self, part: Part) -> Way | None:
+        """The nearest row of a part; what does not change keeps the row's values."""
+        steps = self._seeker.steps
+        way = steps.nearest(self._row, part.region, self._known)
+        if way is None or all(one.holds(way.cells) for one in part.sums.values()):
+            return way
+        kept: Region = {
+            term.feature: Numbers(float(np.nextafter(own, -np.inf)), own, missing=False)
+            for one in part.sums.values()
+            for term in one.test.terms
+            if term.feature not in part.region and not np.isnan(own := float(self._row[term.feature]))
+        }
+        return self._seeker.programmes.nearest(self._row, part.region | kept, way, list(part.sums.values()))
+
+
+def too_many_nodes() -> LearnerError:
+    """What is said where no row was found before the work that is allowed was done."""
+    return LearnerError(
+        f"more than {MAX_NODES} nodes would have to be looked at for rows that leave some values missing; "
+        "ask of fewer rows, fix more columns, or fill in more values"
+    )

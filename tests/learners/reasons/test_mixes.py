@@ -1,0 +1,172 @@
+"""Counterfactuals that set some of several missing values and leave others missing, against all mixes of them."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from learners.errors import LearnerError
+from learners.reasons import Scales, Search, Wishes, counterfactuals, why_not
+from learners.table import Column, Kind, Series, Table
+from learners.trees.classifier import DecisionTreeClassifier
+from learners.trees.regressor import DecisionTreeRegressor
+from tests.learners.reasons.models import CLASSES, grid, random_model, row_of
+from tests.learners.reasons.test_counterfactuals import SCALES, judged, key_of, random_wishes
+from tests.learners.tables import read
+from tests.learners.trees.random_trees import COLUMNS
+from tests.learners.trees.test_agreement import COMBINED, fitted
+
+SEEDS = st.integers(0, 10**6)
+MISSING = st.sampled_from(["fractional", "as-value", "most-likely"])
+NOTHING = {"fixed": [], "directions": {}, "costs": {}, "allowed": {}}
+PLAIN = ({"nominal": "multiway"}, {"nominal": "subset"}, {"nominal": "one-vs-rest"})
+
+
+def compared_to_all_mixes(model, row, wanted, wishes, order):
+    """The nearest found, and that of all rows in which any missing values are filled and any others changed."""
+    rows = grid(model, row.values[0], blanks=True)
+    if rows.n_rows > 12_000:
+        return
+    good = judged(rows.values, row.values[0], wishes, model.predict(rows) == wanted, order)
+    (found,) = counterfactuals(model, row, wanted, Search(Wishes.of(COLUMNS, **wishes), order=order), SCALES)
+    if model.predict(row)[0] == wanted or not good:
+        assert found == []
+        return
+    assert key_of(found[0], order) == pytest.approx(min(good), abs=1e-9)
+    assert found[0].exact
+    assert model.predict(Table(COLUMNS, np.asfortranarray(found[0].cells[None])))[0] == wanted == found[0].answer
+    assert {change.column for change in found[0].changes} == {
+        column.name
+        for column, before, after in zip(COLUMNS, row.values[0], found[0].cells, strict=True)
+        if before != after and not (np.isnan(before) and np.isnan(after))
+    }
+
+
+def row_with_gaps(rng):
+    """A row that misses one to four of its five values, now and then with a level that no model knows."""
+    row = row_of(rng)
+    row.values[0, rng.choice(5, int(rng.integers(1, 5)), replace=False)] = np.nan
+    if rng.random() < 0.2:
+        row.values[0, 1] = -1
+    return row
+
+
+@settings(max_examples=25, deadline=None)
+@given(SEEDS, st.booleans(), st.booleans(), st.sampled_from(["changes", "distance"]))
+def test_of_random_trees_the_nearest_is_that_of_all_mixes(seed, free, by_utility, order):
+    model, rng = random_model(seed, follow_missing=bool(seed % 2))
+    if by_utility:
+        model = model.deciding_by(rng.random((3, 3)))
+    wishes = NOTHING if free else random_wishes(rng)
+    compared_to_all_mixes(model, row_with_gaps(rng), str(rng.choice(CLASSES.labels)), wishes, order)
+
+
+@settings(max_examples=12, deadline=None)
+@given(SEEDS, st.sampled_from(PLAIN + COMBINED[:3]), MISSING, st.sampled_from(["changes", "distance"]))
+def test_of_grown_trees_the_nearest_is_that_of_all_mixes(seed, params, missing, order):
+    model, _ = fitted(seed, {"max_depth": 4, **params, "missing": missing})
+    rng = np.random.default_rng(seed + 1)
+    compared_to_all_mixes(model, row_with_gaps(rng), str(rng.choice(["a", "b", "c"])), NOTHING, order)
+
+
+@settings(max_examples=6, deadline=None)
+@given(SEEDS, st.sampled_from(COMBINED[3:]), MISSING)
+def test_with_sums_no_row_out_of_many_is_nearer(seed, params, missing):
+    model, _ = fitted(seed, {**params, "missing": missing})
+    rng = np.random.default_rng(seed + 1)
+    row, wanted = row_with_gaps(rng), str(rng.choice(["a", "b", "c"]))
+    if model.predict(row)[0] == wanted:
+        return
+    cells = np.repeat(row.values, 2000, axis=0)
+    for place, column in enumerate(COLUMNS):
+        moved = rng.random(2000) < 0.5
+        values = rng.random(2000) * 9 - 0.5 if column.is_numeric else rng.integers(0, len(column.levels), 2000)
+        cells[moved, place] = values[moved]
+    rows = Table(COLUMNS, np.asfortranarray(cells))
+    good = judged(rows.values, row.values[0], NOTHING, model.predict(rows) == wanted, "changes")
+    (found,) = counterfactuals(model, row, wanted, None, SCALES)
+    if good:
+        cost, distance = min(good)
+        assert (found[0].cost, found[0].distance) <= (cost, distance + 1e-6)
+    for one in found:
+        assert model.predict(Table(COLUMNS, np.asfortranarray(one.cells[None])))[0] == wanted
+
+
+def test_a_number_of_a_regression_may_be_a_mean_of_leaves():
+    """Four leaves 0, 2, 10 and 20 of equal weight: of x and y missing 8; with x above, 15, which no leaf answers."""
+    X = np.array(list(product([0.0, 1], repeat=2)) * 2)
+    y = np.array([0.0, 2, 10, 20] * 2)
+    model = DecisionTreeRegressor().fit(X, y)
+    row = [[np.nan, np.nan]]
+    ((found,),) = counterfactuals(model, row, (14.0, 16.0))
+    assert (found.answer, [(change.column, change.before) for change in found.changes]) == (15.0, [("x0", None)])
+    assert np.isnan(found.cells[1])
+    assert counterfactuals(model, row, (16.0, 19.0)) == [[]]
+    assert counterfactuals(model, row, (14.0, None), Search(Wishes.of(model.columns_, fixed=["x0"]))) == [[]]
+
+
+COUNTS = {"pu": (9, 1), "pv": (8, 2), "pw": (4, 6), "qu": (1, 9), "qv": (0, 10), "qw": (1, 9)}
+
+
+@pytest.fixture(scope="module")
+def two_columns():
+    """A tree of a, then b below a = p: 21 of 30 are yes with a = p, 2 of 30 with a = q."""
+    columns = (Column("a", Kind.NOMINAL, ("p", "q")), Column("b", Kind.NOMINAL, ("u", "v", "w")))
+    cells = [("pq".index(a), "uvw".index(b)) for (a, b), (yes, no) in COUNTS.items() for _ in range(yes + no)]
+    labels = [float(place < yes) for yes, no in COUNTS.values() for place in range(yes + no)]
+    target = Series(Column("y", Kind.NOMINAL, ("no", "yes")), np.array(labels))
+    table = Table(columns, np.asfortranarray(np.array(cells, dtype=float)))
+    return DecisionTreeClassifier(nominal="multiway").fit(table, target), Table(columns, np.full((1, 2), np.nan))
+
+
+def test_one_of_two_missing_values_is_set(two_columns):
+    model, row = two_columns
+    for wishes in (Wishes.of(row.columns), Wishes.of(row.columns, fixed=["b"])):
+        ((found,),) = counterfactuals(model, row, "yes", Search(wishes))
+        assert [(change.column, change.before, change.after) for change in found.changes] == [("a", None, "p")]
+        assert (found.cost, found.exact) == (1, True)
+        assert found.probabilities == pytest.approx((0.3, 0.7))
+    assert counterfactuals(model, row, "yes", Search(Wishes.of(row.columns, fixed=["a"]))) == [[]]
+    (told,) = why_not(model, row, "yes")
+    assert [(change.column, change.after) for change in told.changes] == [("a", "p")]
+
+
+def test_several_ways_are_of_different_leaves_and_none_only_adds_to_a_mix(two_columns):
+    model, row = two_columns
+    (found,) = counterfactuals(model, row, "yes", Search(count=5))
+    assert [[(change.column, change.after) for change in one.changes] for one in found] == [
+        [("a", "p")],
+        [("a", "p"), ("b", "v")],
+    ]
+    assert len({one.leaf for one in found}) == 2
+
+
+def test_where_the_search_is_cut_short_it_says_so(two_columns, monkeypatch):
+    """A whole leaf that is known anyway is told as not exact; where there is none, that is no "unreachable"."""
+    model, row = two_columns
+    monkeypatch.setattr("learners.reasons.mixed_search.MAX_NODES", 0)
+    ((found,),) = counterfactuals(model, row, "yes")
+    assert (found.cost, found.exact) == (2, False)
+    with pytest.raises(LearnerError, match="more than 0 nodes"):
+        counterfactuals(model, row, "yes", Search(Wishes.of(row.columns, fixed=["b"])))
+
+
+def test_of_a_patient_with_gaps_one_value_will_do():
+    """Hepatitis: ALBUMIN alone turns the answer, the value of FATIGUE stays unknown."""
+    table, target = read("hepatitis", "Class")
+    model = DecisionTreeClassifier(
+        discretise="equal-frequency",
+        bins=4,
+        nominal="multiway",
+        cost_form="cs-id3",
+        costs={"SGOT": 3},
+        criterion="entropy",
+        pruning="reduced-error",
+        pruning_order="best-first",
+    ).fit(table, target)
+    row = table.take(np.array([56]))
+    ((found,),) = counterfactuals(model, row, "DIE", None, Scales.of_table(table))
+    assert [(change.column, change.after) for change in found.changes] == [("ALBUMIN", 3.45)]
+    assert np.isnan(found.cells[row.position("FATIGUE")])
