@@ -14,7 +14,6 @@ from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.regressor import DecisionTreeRegressor
 from tests.learners.reasons.models import CLASSES, grid, random_model, row_of
 from tests.learners.reasons.test_counterfactuals import SCALES, judged, key_of, random_wishes
-from tests.learners.tables import read
 from tests.learners.trees.random_trees import COLUMNS
 from tests.learners.trees.test_agreement import COMBINED, fitted
 
@@ -151,22 +150,3 @@ def test_where_the_search_is_cut_short_it_says_so(two_columns, monkeypatch):
     assert (found.cost, found.exact) == (2, False)
     with pytest.raises(LearnerError, match="more than 0 nodes"):
         counterfactuals(model, row, "yes", Search(Wishes.of(row.columns, fixed=["b"])))
-
-
-def test_of_a_patient_with_gaps_one_value_will_do():
-    """Hepatitis: ALBUMIN alone turns the answer, the value of FATIGUE stays unknown."""
-    table, target = read("hepatitis", "Class")
-    model = DecisionTreeClassifier(
-        discretise="equal-frequency",
-        bins=4,
-        nominal="multiway",
-        cost_form="cs-id3",
-        costs={"SGOT": 3},
-        criterion="entropy",
-        pruning="reduced-error",
-        pruning_order="best-first",
-    ).fit(table, target)
-    row = table.take(np.array([56]))
-    ((found,),) = counterfactuals(model, row, "DIE", None, Scales.of_table(table))
-    assert [(change.column, change.after) for change in found.changes] == [("ALBUMIN", 3.45)]
-    assert np.isnan(found.cells[row.position("FATIGUE")])
