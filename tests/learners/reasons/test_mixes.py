@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learners.errors import LearnerError
-from learners.reasons import Scales, Search, Wishes, counterfactuals, why_not
+from learners.reasons import Search, Wishes, counterfactuals, why_not
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.regressor import DecisionTreeRegressor

@@ -16,9 +16,9 @@ from learners.reasons.boxes import boxes_of
 from learners.rules.access import rules_of
 from learners.table import Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
+from learners.trees.descent import Descent
 from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD
 from learners.trees.regressor import DecisionTreeRegressor
-from service.operations.served_tree import Descent
 from tests.learners.trees.random_trees import COLUMNS, random_rows
 from tests.learners.trees.trees import same_tree
 
