@@ -112,10 +112,7 @@ class MemberTrees:
             own = self.each(np.ascontiguousarray(cells[:, rows]), hard=hard)
             # numbers as differences to the first member's, so that the mean of equal ones is exactly that
             base = own[0].copy() if self.regression else 0.0
-            sums = np.zeros(own.shape[1:])
-            for answers, weight in zip(own, weights.tolist(), strict=True):
-                sums += (answers - base) * weight
-            out[rows] = sums + base
+            out[rows] = _weighted_sum(own - base, weights) + base
         return out
 
     def each(self, cells: FloatArray, *, hard: bool) -> FloatArray:
@@ -183,6 +180,18 @@ class MemberTrees:
 
 
 _MOVED = (*_NODE_IDS, "level_start")
+
+
+def _weighted_sum(answers: FloatArray, weights: FloatArray) -> FloatArray:
+    """Answers of shape (M, n, K) times weights of shape (M,), added up in the members' order whatever n is."""
+    if answers.shape[1] <= _FEW_ROWS:
+        # the same sums in a few calls, in place of some for each member
+        total: FloatArray = np.cumsum(answers * weights[:, None, None], axis=0)[-1]
+        return total
+    sums = np.zeros(answers.shape[1:])
+    for one, weight in zip(answers, weights.tolist(), strict=True):
+        sums += one * weight
+    return sums
 
 
 def one_hot(shares: FloatArray) -> FloatArray:

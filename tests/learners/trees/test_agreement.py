@@ -92,7 +92,7 @@ def check_agreement(model, table):
     np.testing.assert_allclose(matches.sum(axis=1), 1, atol=1e-12)
     np.testing.assert_allclose(rules.predict_proba(table), answers, atol=1e-12)
     ids = [rule.leaf for rule in rules.rules]
-    descent, known = Descent(nodes, model.packed_tree_, model.tested_columns_), known_cells(table)
+    descent, known = Descent(model.packed_tree_, model.tested_columns_), known_cells(table)
     one = np.empty(answers.shape[1])
     for row, explanation in enumerate(model.explain(table)):
         told = {branch.leaf: branch.weight for branch in explanation.branches}
