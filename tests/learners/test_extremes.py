@@ -22,7 +22,11 @@ _OBJECTS = {
     "utility": [{_FIRST: {_FIRST: number, _SECOND: -number}} for number in _FACTORS],
 }
 #: What numbers need beside them for an effect, where no declaration says it.
-_BESIDE = {("decision-tree-classifier", "confidence"): {"pruning": "error-based", "subtree_raising": True}}
+_BESIDE = {("decision-tree-classifier", "confidence"): {"pruning": "error-based", "subtree_raising": True}} | {
+    (learner, parameter): {"degree": None} | ({} if parameter == "max_degree" else {"max_degree": 2})  # to choose
+    for learner in ("linear-regressor", "logistic-classifier")
+    for parameter in ("max_degree", "folds", "seed")
+}
 
 
 def values_of(parameter):
@@ -45,10 +49,19 @@ def fitted(name, parameters, field, sample):
         raise
 
 
+TREES = {parameter.name for parameter in catalog.get("decision-tree-classifier").parameters()}
+
+
+def own_parameters(learner):
+    """Those that an ensemble hands on to its trees are the trees' own, and held there."""
+    names = {parameter.name for parameter in learner.parameters()}
+    return [one for one in learner.parameters() if "members" not in names or one.name not in TREES]
+
+
 NUMBERS = [
     (learner, parameter)
     for learner in catalog.LEARNERS
-    for parameter in learner.parameters()
+    for parameter in own_parameters(learner)
     if parameter.type in ("integer", "number", "object")
 ]
 

@@ -54,7 +54,7 @@ BROKEN: list[tuple[str, str | bytes, dict[str, Any], dict[str, Any]]] = [
     ("a.json", "[]", {}, {"parameter": "file"}),
     ("a.json", '[{"a":1,"b":"\\u0000"}]', {}, {"row": 0, "column": "b"}),
     ("a.json", '[{"a":1,"":2}]', {}, {"parameter": "columns.2"}),
-    ("a.json", '[{"a":1}]', {}, {"column": "a", "parameter": "options.delimiter"}),
+    ("a.json", '[{"a":1}]', {}, {"column": "a", "parameter": "file"}),
     # NDJSON
     ("a.ndjson", '{"a":1,"b":2}\n{"a":NaN,"b":2}\n', {}, {"line": 2, "column": "a"}),
     ("a.ndjson", '{"a":1,"b":2}\n\n{"a":1,"b":\n', {}, {"line": 3, "column": "b"}),
