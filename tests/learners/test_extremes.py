@@ -23,9 +23,9 @@ _OBJECTS = {
 }
 #: What numbers need beside them for an effect, where no declaration says it.
 _BESIDE = {("decision-tree-classifier", "confidence"): {"pruning": "error-based", "subtree_raising": True}} | {
-    (learner, parameter): {"degree": None} | ({} if parameter == "max_degree" else {"max_degree": 2})  # to choose
+    (learner, parameter): {"degree": None} | few  # there is something to choose, and it is chosen soon
     for learner in ("linear-regressor", "logistic-classifier")
-    for parameter in ("max_degree", "folds", "seed")
+    for parameter, few in (("max_degree", {"folds": 2}), ("folds", {"max_degree": 2}), ("seed", {"max_degree": 2}))
 }
 
 

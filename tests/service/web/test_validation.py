@@ -19,7 +19,11 @@ ROUTES = [
     ("GET", "/api/v1/jobs", ["cursor", "kind", "limit", "state"]),
     ("POST", "/api/v1/jobs", []),
     ("GET", "/api/v1/models/none/versions", ["cursor", "limit"]),
-    ("GET", "/api/v1/models/none/rules", ["cursor", "dataset", "form", "format", "limit", "simplify", "source"]),
+    (
+        "GET",
+        "/api/v1/models/none/rules",
+        ["cursor", "dataset", "form", "format", "limit", "simplify", "source", "surrogate"],
+    ),
     ("GET", "/api/v1/models/none/tree", ["format", "layout", "levels", "max_depth", "max_leaves", "node"]),
     ("POST", "/api/v1/models/none/predictions", ["decision", "explain", "missing", "strict", "unseen"]),
     ("POST", "/api/v1/models/none/explanations", ["decision", "missing", "strict", "unseen"]),
