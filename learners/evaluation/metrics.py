@@ -282,7 +282,13 @@ def weighted_mean(values: FloatArray, weights: FloatArray | None) -> float | Non
     if len(values) == 0:
         return None
     shares = np.full(len(values), 1 / len(values)) if weights is None else _shares(weights)
-    return None if shares is None else finite(float(shares @ values))
+    if shares is None:
+        return None
+    # Shares that add up to one and a last digit more carry values near the largest double over it: a mean
+    # lies between the least and the greatest of its values, also in rounded arithmetic.
+    with np.errstate(over="ignore"):
+        mean = float(shares @ values)
+    return finite(min(max(mean, float(values.min())), float(values.max())))
 
 
 def _shares(weights: FloatArray) -> FloatArray | None:

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 import sklearn.metrics as peer
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from learners.evaluation import metrics
@@ -130,10 +130,13 @@ def test_no_weight_at_all_defines_nothing():
     assert set(metrics.regression_metrics(np.arange(2.0), np.arange(2.0), none).values()) == {None, 0.0} - {0.0}
 
 
+LARGEST = np.finfo(np.float64).max
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=12))
+@example([(LARGEST, LARGEST)] * 5)
+@example([(-LARGEST, LARGEST)] * 9)
 def test_regression_metrics_of_any_doubles_are_json(pairs):
     actual, predicted = np.array(pairs).T
     json.dumps(metrics.regression_metrics(actual, predicted), allow_nan=False)
