@@ -18,11 +18,11 @@ from learners.linear.estimator import (
     Fitted,
     LinearEstimator,
 )
-from learners.linear.explanation import ContributionExplanation, LinearPredictor, spread
+from learners.linear.explanation import ContributionExplanation, LinearPredictor
 from learners.linear.inference import Units, of_likelihood
-from learners.linear.link import plain_probabilities
 from learners.linear.multinomial import SEPARABLE_ALPHA, Multinomial, problem_of
 from learners.linear.newton import MOST_COEFFICIENTS
+from learners.link import plain_probabilities, spread
 from learners.params import choice, learner, real
 from learners.table import Column
 from learners.types import FloatArray, Scalar

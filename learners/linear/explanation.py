@@ -3,47 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 
-from learners.explanation import name_text, scalar_text
-from learners.linear.link import probabilities, with_reference
+from learners.attribute_contribution import AttributeContribution
+from learners.explanation import scalar_text
+from learners.link import Link, spread
 from learners.table import number_text
 from learners.types import FloatArray, Scalar
-
-#: How an answer follows from linear predictors.
-Link: TypeAlias = Literal["identity", "logistic", "softmax"]
-
-
-@dataclass(frozen=True)
-class AttributeContribution:
-    """What one column adds.
-
-    Attributes:
-        column: its name.
-        observed: the row's value; ``None`` where missing or unseen.
-        state: ``known``; ``missing``; or ``unseen``, which a level is that did not occur in training.
-        amount: what is added.
-    """
-
-    column: str
-    observed: Scalar | None
-    state: Literal["known", "missing", "unseen"]
-    amount: float
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "column": self.column,
-            "observed": self.observed,
-            "state": self.state,
-            "contribution": self.amount,
-        }
-
-    def text(self) -> str:
-        """``+0.5 (width = 3)``."""
-        value = self.state if self.state != "known" else scalar_text(self.observed)
-        return f"{self.amount:+.6g} ({name_text(self.column)} = {value})"
 
 
 @dataclass(frozen=True)
@@ -118,14 +86,3 @@ class ContributionExplanation:
             return np.asarray(values[0])
         found: FloatArray = spread(values[:, None], self.present, len(self.labels))[0]
         return found
-
-
-def spread(scores: FloatArray, present: tuple[int, ...], n_classes: int) -> FloatArray:
-    """Class probabilities of n rows, shape (n, K), from the values of the functions (F, n); 0 of absent classes."""
-    found = np.zeros((scores.shape[1], n_classes))
-    if len(present) == 1:
-        found[:, present[0]] = 1.0
-    else:
-        for place, shares in zip(present, probabilities(with_reference(scores)), strict=True):
-            found[:, place] = shares
-    return found

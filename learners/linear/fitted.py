@@ -5,17 +5,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from math import isnan
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
+from learners.attribute_contribution import AttributeContribution, State
 from learners.base import Learner, ModelState
 from learners.explanation import Explanation
 from learners.linear.additive import AdditiveFunctions, LevelPart, additive
 from learners.linear.choosing import Tried
 from learners.linear.coefficients import Coefficient, Variable, coefficient, formula_text, variables_of
-from learners.linear.explanation import AttributeContribution, ContributionExplanation, LinearPredictor, Link
+from learners.linear.explanation import ContributionExplanation, LinearPredictor
 from learners.linear.inference import Units
+from learners.link import Link
 from learners.preprocessing.encode import Encoding
 from learners.table import UNSEEN
 from learners.types import FloatArray, IntArray, Scalar
@@ -125,9 +127,7 @@ class FittedLinear(Learner):
                 column, cell = self.columns_[part.feature], cells[part.feature]
                 unseen = not column.is_numeric and cell == UNSEEN
                 untold = unseen or (isinstance(part, LevelPart) and not isnan(cell) and not part.seen[int(cell)])
-                state: Literal["known", "missing", "unseen"] = (
-                    "missing" if isnan(cell) else "unseen" if untold else "known"
-                )
+                state: State = "missing" if isnan(cell) else "unseen" if untold else "known"
                 amount = part.amount(function, cell)
                 parts.append(AttributeContribution(column.name, column.decode(cell), state, amount))
             predictors.append(LinearPredictor(label, self.functions_.intercepts[function], tuple(parts)))

@@ -9,10 +9,10 @@ import numpy as np
 from learners.linear.descent import elastic_net
 from learners.linear.design import Design
 from learners.linear.least_squares import factor
-from learners.linear.link import cross_entropy, with_reference
 from learners.linear.newton import Problem, minimise
 from learners.linear.penalty import Penalty
 from learners.linear.response import Solutions
+from learners.link import cross_entropy, with_reference
 from learners.types import Array, FloatArray, IntArray
 
 #: The ridge that is put on coefficients which would grow without end, since the classes are separable.

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learners.linear.link import cross_entropy, probabilities, with_reference
+from learners.link import cross_entropy, probabilities, with_reference
 from learners.types import FloatArray
 
 #: Steps without penalty after which the classes count as separable: each then moves the scores by about 1 for ever.

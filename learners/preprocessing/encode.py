@@ -2,12 +2,14 @@
 
 * A numeric column, and an ordinal one by its ranks 0, 1, 2, ..., is brought to mean 0 and standard deviation 1; of
   this number u the variables are u, u^2, ... up to a degree.
+  Where asked for, the range 0 to 1 or the column's own unit stands in place of the deviation.
 * A nominal or boolean column has an indicator of each level that occurs, except the first one that does: the
-  reference, for which all indicators are 0 (reference coding).
+  reference, for which all indicators are 0 (reference coding). Where asked for, a column of which three or more
+  levels occur has an indicator of each (one-hot coding).
 * A column with missing values may have an indicator more, that of a missing value (a gap).
 
-**Imputation**: a missing value counts as the mean of the known ones, so of a numeric column u = 0; of a nominal one
-each indicator is its level's share. A level that did not occur in training, or is none of the column's, counts so
+**Imputation**: a missing value counts as the mean of the known ones, so of a standardised column u = 0; of a nominal
+one each indicator is its level's share. A level that did not occur in training, or is none of the column's, counts so
 too, but without the gap's indicator. A variable that does not vary in training is left out.
 """
 
@@ -42,7 +44,8 @@ class Encoding:
         column: int32 (V,), each variable's column.
         kind: int8 (V,), see :data:`POWER`, :data:`LEVEL` and :data:`GAP`.
         detail: int32 (V,), the power, or the level's code.
-        share: float64 (V,), of an indicator of a level its share among the known cells; 0 of other variables.
+        share: float64 (V,), what a missing value counts as: of an indicator of a level its share among the known cells,
+            of a power of degree 1 the mean (0 if standardised); 0 of other variables.
         seen: int8, for each level of each column that is not numeric whether it occurred; one column after the other.
     """
 
@@ -81,7 +84,7 @@ class Encoding:
             Shape (n, V), column-major.
         """
         made = np.empty((len(cells), self.n_variables), dtype=kind, order="F")
-        last, base = -1, np.zeros(0)
+        last, base, unknown = -1, np.zeros(0), np.zeros(0, np.bool_)
         for place, (index, sort, detail) in enumerate(zip(self.column, self.kind, self.detail, strict=True)):
             own = cells[:, index]
             if sort == GAP:
@@ -91,8 +94,10 @@ class Encoding:
             else:
                 if index != last:
                     ranked = own if columns[index].is_numeric else np.where(own < 0, np.nan, own)
-                    last, base = index, self.scaled(index, ranked.astype(kind))
+                    last, base, unknown = index, self.scaled(index, ranked.astype(kind)), np.isnan(ranked)
                 made[:, place] = base if detail == 1 else _power(base, int(detail))
+                if self.share[place]:
+                    made[unknown, place] = self.share[place]
         return made
 
     def known(self, index: int, cells: FloatArray, columns: Sequence[Column]) -> Array:
@@ -125,7 +130,15 @@ class Encoding:
         return cls(**{name: arrays[f"encoding_{name}"] for name in names})
 
 
-def fit_encoding(table: Table, weights: FloatArray, *, degree: int = 1, gaps: bool = True) -> Encoding:
+def fit_encoding(
+    table: Table,
+    weights: FloatArray,
+    *,
+    degree: int = 1,
+    gaps: bool = True,
+    scaling: str = "standard",
+    reference: bool = True,
+) -> Encoding:
     """The encoding of a table's columns by its rows.
 
     Args:
@@ -133,6 +146,9 @@ def fit_encoding(table: Table, weights: FloatArray, *, degree: int = 1, gaps: bo
         weights: > 0, shape (n,).
         degree: largest power of a column of more than two distinct numbers; of one of k numbers at most k - 1.
         gaps: whether columns with missing values have an indicator of these.
+        scaling: of numbers and ranks, see :data:`learners.preprocessing.scale.SCALINGS`; powers above 1 are for
+            ``standard``.
+        reference: whether the first level of three or more has no indicator.
 
     Raises:
         DataError: there would be too many variables; names the column with the most levels.
@@ -142,7 +158,8 @@ def fit_encoding(table: Table, weights: FloatArray, *, degree: int = 1, gaps: bo
     for index, column in enumerate(table.columns):
         if column.kind is Kind.ORDINAL:
             numbers[numbers[:, index] < 0, index] = np.nan
-    factor, offset, unit = _scale(numbers, weights)
+    factor, offset, unit = _scale(numbers, weights, scaling)
+    mean = np.zeros(len(unit)) if scaling == "standard" else _mean(numbers, weights, factor, offset, unit)
     _check_size(table)
     entries: list[tuple[int, int, int, float]] = []
     seen: list[int] = []
@@ -152,10 +169,13 @@ def fit_encoding(table: Table, weights: FloatArray, *, degree: int = 1, gaps: bo
         seen += (by_level > 0).astype(int).tolist()
         if not ranked[index]:
             total = float(by_level.sum())
-            occurring = np.flatnonzero(by_level > 0).tolist()[1:]
-            entries += [(index, LEVEL, code, float(by_level[code]) / total) for code in occurring]
+            occurring = np.flatnonzero(by_level > 0).tolist()
+            own = occurring[1:] if reference or len(occurring) < 3 else occurring
+            entries += [(index, LEVEL, code, float(by_level[code]) / total) for code in own]
         elif unit[index] > 0:
-            entries += [(index, POWER, power, 0.0) for power in range(1, _highest(numbers[:, index], degree) + 1)]
+            entries += [
+                (index, POWER, power, float(mean[index])) for power in range(1, _highest(numbers[:, index], degree) + 1)
+            ]
         missing = np.isnan(cells)
         if gaps and missing.any() and not missing.all():
             entries.append((index, GAP, 0, 0.0))
@@ -173,13 +193,27 @@ def fit_encoding(table: Table, weights: FloatArray, *, degree: int = 1, gaps: bo
     )
 
 
-def _scale(numbers: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _scale(numbers: FloatArray, weights: FloatArray, how: str) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Factor, offset and unit of each column; a unit of 0 where it is constant."""
-    scaling = fit_scaling(numbers, weights, "standard")
+    scaling = fit_scaling(numbers, weights, "standard" if how == "none" else how)
+    if how == "none":
+        return np.ones(len(scaling.unit)), np.zeros(len(scaling.unit)), np.where(scaling.unit > _SPREAD, 1.0, 0.0)
     exponent = np.clip(scaling.exponent, *_EXPONENTS)
     left = exponent - scaling.exponent  # of the smallest doubles, which cannot be brought near 1 by one factor
     unit = np.where(scaling.unit > _SPREAD, np.ldexp(scaling.unit, left), 0.0)
     return np.ldexp(1.0, exponent), np.ldexp(scaling.offset, left), unit
+
+
+def _mean(
+    numbers: FloatArray, weights: FloatArray, factor: FloatArray, offset: FloatArray, unit: FloatArray
+) -> FloatArray:
+    """Weighted mean of each column's known numbers, scaled; 0 where it is constant."""
+    known = ~np.isnan(numbers) & (unit > 0)
+    counted = known * weights[:, None]
+    shares = counted / np.maximum(counted.sum(axis=0), np.finfo(np.float64).tiny)
+    scaled = (np.where(known, numbers, 0.0) * factor - offset) / np.where(unit > 0, unit, 1.0)
+    found: FloatArray = (shares * np.where(known, scaled, 0.0)).sum(axis=0)
+    return found
 
 
 def _level_weights(column: Column, cells: FloatArray, weights: FloatArray) -> FloatArray:

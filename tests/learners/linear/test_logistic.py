@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 
 from learners.errors import ParameterError
 from learners.linear import LinearRegressor, LogisticClassifier, newton
-from learners.linear.link import plain_probabilities, probabilities
 from learners.linear.newton import Problem, minimise
+from learners.link import plain_probabilities, probabilities
 from learners.table import Column, Kind, Series, Table
 from tests.learners.tables import read
 

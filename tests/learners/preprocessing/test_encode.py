@@ -65,3 +65,27 @@ def test_what_does_not_vary_has_no_variable() -> None:
     values = np.array([[7.5, 0.3, MISSING, 1], [7.5, 0.30000000000000004, MISSING, 1]])
     columns = (Column("a"), Column("b"), Column("c"), Column("d", Kind.NOMINAL, ("x", "y")))
     assert fit_encoding(Table(columns, values), np.ones(2)).n_variables == 0
+
+
+def test_range_and_own_unit_with_the_mean_where_nothing_is_known() -> None:
+    table = Table(COLUMNS[:1], VALUES[:, :1])
+    by_range = fit_encoding(table, np.ones(5), gaps=False, scaling="range")
+    assert by_range.values(table.values, table.columns)[:, 0].tolist() == [
+        0,
+        0.5,
+        0.5,
+        1,
+        0.5,
+    ]  # the mean of 1, 3, 5, 3
+    own = fit_encoding(table, np.array([1.0, 1, 1, 1, 5]), gaps=False, scaling="none")
+    assert own.values(table.values, table.columns)[:, 0].tolist() == [1, 3, 3, 5, 3]
+    constant = Table.from_array(np.full((3, 1), 7.0))
+    assert not fit_encoding(constant, np.ones(3), scaling="none").n_variables
+
+
+def test_without_reference_three_levels_have_an_indicator_each_and_two_have_one() -> None:
+    encoding = fit_encoding(Table(COLUMNS, VALUES), np.ones(5), gaps=False, reference=False)
+    told = list(zip(encoding.column.tolist(), encoding.kind.tolist(), encoding.detail.tolist(), strict=True))
+    assert told == [(0, POWER, 1), (1, LEVEL, 1), (1, LEVEL, 2), (1, LEVEL, 3), (2, POWER, 1), (3, LEVEL, 1)]
+    unseen = encoding.values(np.array([[3.0, 0, 0, 0]]), COLUMNS)[0, 1:4]
+    assert unseen.tolist() == [0.5, 0.25, 0.25]

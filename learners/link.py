@@ -1,4 +1,4 @@
-"""From the values of linear functions to class probabilities: the logistic function and softmax.
+"""From scores, the values of linear functions or of output units, to class probabilities: logistic function, softmax.
 
 Two classes have one function, that of the second class; the first one's is 0. More classes have one each. Every
 step is done element by element and class by class, so that a row alone and among others has the same bits.
@@ -6,9 +6,14 @@ step is done element by element and class by class, so that a row alone and amon
 
 from __future__ import annotations
 
+from typing import Literal, TypeAlias
+
 import numpy as np
 
 from learners.types import FloatArray
+
+#: How an answer follows from scores.
+Link: TypeAlias = Literal["identity", "logistic", "softmax"]
 
 
 def with_reference(scores: FloatArray) -> FloatArray:
@@ -39,6 +44,17 @@ def plain_probabilities(scores: list[float]) -> list[float]:
     for power in powers:
         total += power
     return [power / total for power in powers]
+
+
+def spread(scores: FloatArray, present: tuple[int, ...], n_classes: int) -> FloatArray:
+    """Class probabilities of n rows, shape (n, K), from the values of the functions (F, n); 0 of absent classes."""
+    found = np.zeros((scores.shape[1], n_classes))
+    if len(present) == 1:
+        found[:, present[0]] = 1.0
+    else:
+        for place, shares in zip(present, probabilities(with_reference(scores)), strict=True):
+            found[:, place] = shares
+    return found
 
 
 def cross_entropy(scores: FloatArray, codes: FloatArray) -> FloatArray:

@@ -1,0 +1,45 @@
+"""What one column adds to an answer, as linear models and networks tell it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from learners.errors import quoted
+from learners.explanation import name_text, scalar_text
+from learners.types import Value
+
+#: What is known of a value.
+State: TypeAlias = Literal["known", "missing", "unseen"]
+
+
+@dataclass(frozen=True)
+class AttributeContribution:
+    """What one column adds.
+
+    Attributes:
+        column: its name.
+        observed: the row's value; ``None`` where missing or unseen.
+        state: ``known``; ``missing``; or ``unseen``, which a level is that did not occur in training.
+        amount: what is added.
+    """
+
+    column: str
+    observed: Value | None
+    state: State
+    amount: float
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "column": self.column,
+            "observed": self.observed,
+            "state": self.state,
+            "contribution": self.amount,
+        }
+
+    def text(self) -> str:
+        """``+0.5 (width = 3)``."""
+        observed = self.observed
+        known = quoted(list(observed)) if isinstance(observed, list | tuple) else scalar_text(observed)
+        value = known if self.state == "known" else self.state
+        return f"{self.amount:+.6g} ({name_text(self.column)} = {value})"

@@ -1,0 +1,1 @@
+"""Networks of units: what they learn, answer and tell."""

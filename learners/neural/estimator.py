@@ -1,0 +1,99 @@
+"""What all networks share in learning: parameters, and fitting around what a family learns."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from learners.base import Progress
+from learners.evaluation.folds import hold_out
+from learners.neural.examples import ConstantNetwork, Examples, Learned, Part
+from learners.neural.fitted import FittedNetwork
+from learners.neural.inputs import AnyInputs, Inputs
+from learners.neural.targets import ClassTarget, NumberTarget
+from learners.params import choice, flag, integer, learner, real
+from learners.preprocessing.scale import SCALINGS
+from learners.table import Kind, Series, Table
+from learners.types import FloatArray
+
+LARGEST_SEED = 2**53 - 1
+#: Share of the work that learning is, between encoding and the end.
+_LEARNED = 0.98
+
+
+@learner
+class NetworkEstimator(FittedNetwork):
+    """Base of the networks: their common parameters, and fitting around a family's learning."""
+
+    #: Kinds of columns, open to any text or sequence, that the family learns from.
+    opened: ClassVar[frozenset[Kind]] = frozenset()
+
+    scaling: str = choice(
+        "standard",
+        SCALINGS,
+        "How quantities and ranks enter: by mean 0 and standard deviation 1, by range from 0 to 1, or as they are. "
+        "Levels enter as indicators of 0 and 1, a missing value as the mean.",
+    )
+    missing_indicators: bool = flag(True, "Whether a column with missing values has an input more that tells of these.")
+    validation_fraction: float = real(
+        0.0, "Share of the training rows that are held out to stop by; 0 holds none out.", minimum=0, maximum=0.9
+    )
+    seed: int = integer(
+        0, "Of the initial weights and of all else that chance decides.", minimum=0, maximum=LARGEST_SEED
+    )
+
+    @abstractmethod
+    def _learn(self, examples: Examples, progress: Progress) -> Learned:
+        """Learn from rows of at least one input, whose targets differ.
+
+        Args:
+            examples: see there.
+            progress: told the share of the learning that is done, in [0, 1]; may raise ``Cancelled``.
+        """
+
+    def _fit_inputs(self, table: Table, weights: FloatArray) -> AnyInputs:
+        """The inputs of rows of weight > 0."""
+        return Inputs.fit(table, weights, scaling=self.scaling, gaps=bool(self.missing_indicators))
+
+    def _fit_rows(
+        self,
+        X: Any,
+        table: Table,
+        target: Series,
+        weights: FloatArray,
+        outputs: NumberTarget | ClassTarget,
+        progress: Progress,
+    ) -> None:
+        """Learn from rows of weight > 0, and remember what was learned.
+
+        Args:
+            X: what ``fit`` was given.
+            table, target, weights: n rows.
+            outputs: fitted to the target.
+        """
+        inputs = self._fit_inputs(table, weights)
+        if outputs.is_constant or not inputs.n_inputs:
+            learned = Learned(ConstantNetwork(outputs.mean_scores()))
+        else:
+            examples = self._examples(table, target, weights, inputs, outputs)
+            learned = self._learn(examples, lambda share, message: progress(_LEARNED * share, message))
+        self.inputs_, self.outputs_, self.network_ = inputs, outputs, learned.network
+        self.history_, self.notes_, self.warnings_ = learned.history, learned.notes, learned.warnings
+        self.target_ = target.column
+        self._remember_columns(X, table)
+
+    def _examples(
+        self, table: Table, target: Series, weights: FloatArray, inputs: AnyInputs, outputs: NumberTarget | ClassTarget
+    ) -> Examples:
+        rows, coded = inputs.batch(table), outputs.coded(target.cells)
+        known, judged = np.arange(table.n_rows), None
+        if self.validation_fraction > 0 and table.n_rows > 1:
+            codes = outputs.places(target.cells) if isinstance(outputs, ClassTarget) else None
+            split, _ = hold_out(table.n_rows, float(self.validation_fraction), int(self.seed), codes)
+            known = split.train
+            judged = Part(inputs.take(rows, split.test), coded[split.test], weights[split.test])
+        training = Part(inputs.take(rows, known), coded[known], weights[known])
+        link = outputs.link if isinstance(outputs, ClassTarget) else "identity"
+        return Examples(training, judged, link, inputs, int(self.seed))

@@ -1,0 +1,178 @@
+"""What a fitted network answers, tells and stores, however it was learned."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from math import isnan
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from learners.attribute_contribution import AttributeContribution, State
+from learners.base import Learner, ModelState
+from learners.explanation import Explanation
+from learners.neural.attributing import Attributions, integrate
+from learners.neural.examples import ConstantNetwork, Network
+from learners.neural.explanation import AttributedScore, AttributionExplanation
+from learners.neural.inputs import AnyInputs, Inputs
+from learners.neural.targets import ClassTarget, NumberTarget
+from learners.table import UNSEEN, Table
+from learners.types import Array, FloatArray, IntArray, Scalar
+
+#: So many numbers of rows are explained at once, each at some twenty points.
+_AT_ONCE = 50_000
+#: So many steps of the history are told of at most.
+_TOLD = 200
+
+
+class FittedNetwork(Learner):
+    """A model that answers by a network.
+
+    Fitted attributes:
+        inputs_: how rows become numbers.
+        outputs_: what output units stand for, and answers from their scores.
+        network_: what was learned.
+        history_: how learning went, columns of one length by name, each float64 (E,).
+        notes_: what learning found, plain JSON.
+        warnings_: sentences on what was done otherwise than asked.
+    """
+
+    inputs_type: ClassVar[type[AnyInputs]] = Inputs
+    network_type: ClassVar[type[Network]]
+
+    inputs_: AnyInputs
+    outputs_: NumberTarget | ClassTarget
+    network_: Network
+    history_: dict[str, FloatArray]
+    notes_: dict[str, Any]
+    warnings_: tuple[str, ...]
+
+    def _scores(self, table: Table) -> FloatArray:
+        """The scores of rows of the model's columns, shape (n, O)."""
+        if not table.n_rows:
+            return np.empty((0, self.outputs_.n_outputs))
+        return self.network_.scores(self.inputs_.batch(table))
+
+    def explain(self, X: Any) -> list[Explanation]:
+        """What each column adds to the scores, by integrated gradients; see :mod:`learners.neural.attributing`."""
+        table = self.check_table(X)
+        flats = self.inputs_.flats(table) if table.n_rows else []
+        widths = np.array([len(flat) for flat in flats], dtype=np.int64)
+        found: dict[int, Explanation] = {}
+        for width in np.unique(widths).tolist():
+            alike = np.flatnonzero(widths == width)
+            at_once = max(1, _AT_ONCE // max(width, 1))
+            for first in range(0, len(alike), at_once):
+                rows = alike[first : first + at_once]
+                reasons = self._explained(table, rows, np.array([flats[row] for row in rows]))
+                found |= dict(zip(rows.tolist(), reasons, strict=True))
+        return [found[row] for row in range(table.n_rows)]
+
+    def _explained(self, table: Table, rows: IntArray, flats: FloatArray) -> list[AttributionExplanation]:
+        """The reasons of some rows of a table, which are of one width as flat rows (m, W)."""
+        baseline, owners = self.inputs_.baseline(flats.shape[1]), self.inputs_.owners(flats.shape[1])
+        used = np.unique(owners)
+        member = (owners[:, None] == used).astype(np.float64)
+        values = [self._observed(table, row, used.tolist()) for row in rows.tolist()]
+        by_row: list[list[AttributedScore]] = [[] for _ in rows]
+        for unit, label in enumerate(self._unit_labels()):
+            found = self._attributed(baseline, flats, unit)
+            sums = (found.amounts @ member).tolist()
+            for place, score in enumerate(found.scores.tolist()):
+                amounts = zip(values[place], sums[place], strict=True)
+                parts = tuple(AttributeContribution(*value, amount) for value, amount in amounts)
+                total = sum(sums[place], start=found.baseline)
+                by_row[place].append(AttributedScore(label, found.baseline, parts, score - total))
+        return [self._reason(tuple(scores)) for scores in by_row]
+
+    def _reason(self, scores: tuple[AttributedScore, ...]) -> AttributionExplanation:
+        outputs = self.outputs_
+        if isinstance(outputs, ClassTarget):
+            return AttributionExplanation(scores, outputs.link, self.target_.labels, outputs.present)
+        return AttributionExplanation(scores, "identity")
+
+    def _attributed(self, baseline: FloatArray, flats: FloatArray, unit: int) -> Attributions:
+        """What the numbers of some rows add to a score; of a number in its own unit."""
+        network, points = self.network_, self.inputs_.points
+        if isinstance(network, ConstantNetwork):
+            score = float(network.values[unit])
+            found = Attributions(np.zeros_like(flats), score, np.full(len(flats), score))
+        else:
+            found = integrate(
+                lambda flats: network.scores(points(flats))[:, unit],
+                lambda flats: network.input_gradients(points(flats), unit),
+                baseline,
+                flats,
+            )
+        if isinstance(self.outputs_, ClassTarget):
+            return found
+        ends = self.outputs_.answers(np.append(found.baseline, found.scores)[:, None])
+        return Attributions(found.amounts * self.outputs_.unit, float(ends[0]), ends[1:])
+
+    def _unit_labels(self) -> list[Scalar | None]:
+        """The class that each output unit stands for; ``None`` of a number."""
+        if not isinstance(self.outputs_, ClassTarget):
+            return [None]
+        present = self.outputs_.present
+        return [self.target_.labels[code] for code in (present[1:] if len(present) == 2 else present)]
+
+    def _observed(self, table: Table, row: int, used: list[int]) -> list[tuple[str, Any, State]]:
+        """Name, value and state of some columns in a row."""
+        found: list[tuple[str, Any, State]] = []
+        for index in used:
+            column, cell = table.columns[index], float(table.values[row, index])
+            state: State = "known"
+            if isnan(cell):
+                state = "missing"
+            elif (not column.is_numeric and cell == UNSEEN) or not self.inputs_.knows(index, cell):
+                state = "unseen"
+            found.append((column.name, column.decode(cell), state))
+        return found
+
+    def training_notes(self) -> dict[str, Any]:
+        """What learning found; its ``history``, of a long one steps at equal distances; ``warnings``."""
+        notes = dict(self.notes_)
+        if self.history_:
+            notes["history"] = self._told_history()
+        return notes | ({"warnings": list(self.warnings_)} if self.warnings_ else {})
+
+    def _told_history(self) -> list[dict[str, float]]:
+        names = list(self.history_)
+        steps = len(self.history_[names[0]])
+        told = np.unique(np.linspace(0, steps - 1, min(steps, _TOLD)).round().astype(np.int64))
+        columns = [_plain_numbers(self.history_[name][told]) for name in names]
+        return [dict(zip(names, record, strict=True)) for record in zip(*columns, strict=True)]
+
+    def get_state(self) -> ModelState:
+        header = self._header()  # first, so that an unfitted learner says so
+        own, arrays = self.network_.to_state()
+        header |= {"constant": isinstance(self.network_, ConstantNetwork), "network": own}
+        header |= {"notes": self.notes_, "warnings": list(self.warnings_), "history": list(self.history_)}
+        if isinstance(self.outputs_, ClassTarget):
+            header["link"] = self.outputs_.link
+        stored: dict[str, Array] = {f"network_{name}": array for name, array in arrays.items()}
+        stored |= {f"history_{name}": array for name, array in self.history_.items()}
+        return ModelState(header, stored | self.inputs_.to_arrays() | self.outputs_.to_arrays())
+
+    @classmethod
+    def from_state(cls, state: ModelState) -> Self:
+        made = cls._of_header(state.header)
+        header, arrays = state.header, state.arrays
+        own = {name.removeprefix("network_"): one for name, one in arrays.items() if name.startswith("network_")}
+        kind: type[Network] = ConstantNetwork if header["constant"] else cls.network_type
+        made.network_ = kind.from_state(header["network"], own)
+        made.inputs_ = cls.inputs_type.from_arrays(arrays, made.columns_)
+        made.history_ = {name: arrays[f"history_{name}"] for name in header["history"]}
+        made.notes_, made.warnings_ = dict(header["notes"]), tuple(header["warnings"])
+        made.outputs_ = cls._outputs(state, made)
+        return made
+
+    @classmethod
+    @abstractmethod
+    def _outputs(cls, state: ModelState, made: Self) -> NumberTarget | ClassTarget:
+        """What output units stand for, of a stored model that knows its target."""
+
+
+def _plain_numbers(values: FloatArray) -> list[float]:
+    """For JSON: whole numbers without a fraction."""
+    return [int(value) if value == np.floor(value) and abs(value) < 2**53 else value for value in values.tolist()]

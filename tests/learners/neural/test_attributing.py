@@ -1,0 +1,86 @@
+"""Integrated gradients against closed forms, and reasons that give the answer again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from learners.neural.attributing import TOLERANCE, integrate
+from learners.table import Table
+from tests.learners.neural.families import SmallClassifier, SmallRegressor
+
+
+def test_of_a_linear_score_each_input_adds_its_weight_times_its_way() -> None:
+    weights, baseline = np.array([2.0, -1.0, 0.5]), np.array([1.0, 1.0, 0.0])
+    rows = np.array([[3.0, 5.0, 7.0], [1.0, 1.0, 0.0]])
+    found = integrate(lambda x: x @ weights, lambda x: np.tile(weights, (len(x), 1)), baseline, rows)
+    np.testing.assert_allclose(found.amounts, (rows - baseline) * weights, rtol=1e-12)
+    assert found.baseline == 1.0
+    assert found.scores.tolist() == [4.5, 1.0]
+
+
+def test_of_a_product_each_factor_adds_half() -> None:
+    def gradients(x: Any) -> Any:
+        return x[:, ::-1]
+
+    found = integrate(lambda x: x[:, 0] * x[:, 1], gradients, np.zeros(2), np.array([[3.0, 4.0]]))
+    np.testing.assert_allclose(found.amounts, [[6.0, 6.0]], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kink", [0.1, 1 / 3, 0.999999, 2e-7])
+def test_a_rectified_unit_is_complete_across_its_kink(kink: float) -> None:
+    def scores(x: Any) -> Any:
+        return np.maximum(x[:, 0] + x[:, 1] - kink, 0.0)
+
+    def gradients(x: Any) -> Any:
+        return np.where(x[:, :1] + x[:, 1:] > kink, 1.0, 0.0) * np.ones(2)
+
+    found = integrate(scores, gradients, np.zeros(2), np.array([[0.75, 0.25], [0.1, 0.1]]))
+    np.testing.assert_allclose(found.amounts[0], (1 - kink) * np.array([0.75, 0.25]), atol=2 * TOLERANCE)
+
+
+def test_a_step_between_huge_numbers_is_found_by_halving() -> None:
+    found = integrate(
+        lambda x: np.tanh(x[:, 0]), lambda x: 1 - np.tanh(x) ** 2, np.zeros(1), np.array([[1e6], [-30.0], [0.0]])
+    )
+    np.testing.assert_allclose(found.amounts[:, 0], [1, -1, 0], atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("learner", [SmallClassifier, SmallRegressor])
+def test_contributions_are_complete_and_of_the_score(learner: Any) -> None:
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(50, 3))
+    table = Table.from_columns(
+        {
+            "a": values[:, 0].tolist(),
+            "b": values[:, 1].tolist(),
+            "c": [["x", "y", "z"][k % 3] for k in range(49)] + [None],
+        }
+    )
+    answer = values[:, 0] - 2 * values[:, 1] + 3
+    model = learner().fit(table, answer if learner is SmallRegressor else np.digitize(answer, [2.0, 4.0]))
+    reasons = model.explain(table)
+    for row, reason in enumerate(reasons):
+        for score in reason.scores:
+            assert [part.column for part in score.contributions] == ["a", "b", "c"]
+            difference = score.value - score.baseline
+            assert abs(score.gap) <= TOLERANCE * max(1, abs(difference)) * 1.01
+        said = model.predict_proba(table)[row] if learner is SmallClassifier else model.predict(table)[row]
+        np.testing.assert_allclose(reason.replayed(), said, rtol=1e-12)
+    assert reasons[49].scores[0].contributions[2].state == "missing"
+    alone = model.explain(table.take(np.array([7])))[0].to_json()["scores"][0]
+    together = reasons[7].to_json()["scores"][0]
+    for one, other in zip(alone["contributions"], together["contributions"], strict=True):
+        assert one["contribution"] == pytest.approx(other["contribution"], rel=1e-9, abs=1e-12)
+
+
+def test_columns_of_no_use_and_one_class_are_explained_too() -> None:
+    table = Table.from_columns({"a": [1.0, 2.0, 3.0], "k": [5.0, 5.0, 5.0]})
+    reason = SmallClassifier().fit(table, ["only", "only", "only"]).explain(table)[0]
+    assert [part.column for part in reason.scores[0].contributions] == ["a"]
+    assert reason.replayed().tolist() == [1.0]
+    flat = SmallRegressor().fit(table.select(["k"]), [1.0, 2.0, 6.0])
+    assert flat.predict(table.select(["k"])).tolist() == [3.0, 3.0, 3.0]
+    assert flat.explain(table.select(["k"]))[0].text() == "3 = 3 (gap 0)"

@@ -1,0 +1,64 @@
+"""The base of all networks, by a small family on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from learners.checks import Check, checks_for
+from learners.neural.examples import Examples, Learned
+from learners.persist import dump, load
+from learners.table import Table
+from tests.learners.neural.families import SmallClassifier, SmallRegressor
+
+
+@pytest.mark.parametrize(
+    ("family", "check"),
+    [(one, check) for one in (SmallClassifier, SmallRegressor) for check in checks_for(one)],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_a_family_on_the_base_keeps_the_promises(family: Any, check: Check) -> None:
+    check(family)
+
+
+def test_rows_are_held_out_by_class_and_not_learned_from() -> None:
+    seen: list[Examples] = []
+
+    class Watching(SmallClassifier):
+        def _learn(self, examples: Examples, progress: Any) -> Learned:
+            seen.append(examples)
+            return super()._learn(examples, progress)
+
+    table = Table.from_array(np.arange(40.0)[:, None])
+    weights = np.where(np.arange(40) < 4, 0.0, 2.0)
+    Watching(validation_fraction=0.25, seed=3).fit(table, np.arange(40) % 3, weights)
+    (examples,) = seen
+    assert examples.validation is not None
+    assert (len(examples.training.rows), len(examples.validation.rows)) == (27, 9)
+    assert examples.validation.targets.sum(axis=0).tolist() == [3, 3, 3]
+    both = np.concatenate([examples.training.rows, examples.validation.rows])[:, 0]
+    assert len(np.unique(both)) == 36
+    assert (examples.training.weights == 2).all()
+
+
+def test_history_is_kept_whole_and_told_in_steps() -> None:
+    rng = np.random.default_rng(0)
+    model = SmallRegressor(steps=500).fit(rng.normal(size=(20, 2)), rng.normal(size=20))
+    assert model.history_["step"].tolist() == list(range(1, 501))
+    told = model.training_notes()
+    assert told["hidden_units"] == 5
+    assert len(told["history"]) == 200
+    assert told["history"][0]["step"] == 1
+    assert told["history"][-1] == {"step": 500, "training_error": model.history_["training_error"][-1]}
+    loaded = SmallRegressor.from_state(load(dump(model.get_state())))
+    assert loaded.training_notes() == told
+
+
+def test_class_weights_count_as_rows() -> None:
+    rng = np.random.default_rng(1)
+    values, target = rng.normal(size=(30, 2)), np.array(["no", "yes"])[rng.integers(0, 2, 30)]
+    weighted = SmallClassifier(class_weight={"yes": 3.0}).fit(values, target)
+    by_rows = SmallClassifier().fit(values, target, np.where(target == "yes", 3.0, 1.0))
+    assert np.array_equal(weighted.predict_proba(values), by_rows.predict_proba(values))
