@@ -105,9 +105,9 @@ class Network:
 def slopes(activation: str, reached: FloatArray) -> FloatArray:
     """Derivatives of an activation by the weighted sum, from the activations reached; of the same shape."""
     if activation == "sigmoid":
-        return reached * (1.0 - reached)
+        return np.asarray(reached * (1.0 - reached))
     if activation == "tanh":
-        return 1.0 - reached * reached
+        return np.asarray(1.0 - reached * reached)
     if activation == "relu":
         return (reached > 0).astype(np.float64)
     return np.ones_like(reached)

@@ -172,7 +172,7 @@ def whole_pass(net: Net, theta: FloatArray, sample: Sample, space: Space, hold: 
     rows_pass(net, theta, sample, np.arange(sample.inputs.shape[0]), space, gradient, found)
     if gradient.shape[0]:
         hold_gradient(theta, gradient, hold)
-    return found[0]
+    return float(found[0])
 
 
 @inner_kernel
