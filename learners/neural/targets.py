@@ -131,8 +131,8 @@ class ClassTarget:
         """The scores of an answer that is the classes' shares for all rows, shape (O,)."""
         logs: FloatArray = np.log(self.shares)
         if self.n_outputs == 1:
-            return logs[-1:] - logs[0]
-        if self.link == "sigmoids":
+            logs = logs[1:] - logs[:1]
+        elif self.link == "sigmoids":
             logs = logs - np.log1p(-self.shares)
         return logs
 
