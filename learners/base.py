@@ -166,6 +166,8 @@ class Learner(Parameterised, ABC):
 
     def _plain(self, name: str, value: Any) -> Any:
         """A parameter's value as JSON has it."""
+        if isinstance(value, tuple | list):
+            return [int(one) for one in value]
         return value.item() if isinstance(value, np.generic) else value
 
     @classmethod

@@ -17,10 +17,12 @@ class Parameter:
     """What one parameter may be.
 
     Attributes:
-        type: ``integer``, ``number``, ``boolean``, ``string`` or ``object`` (JSON Schema's words).
+        type: ``integer``, ``number``, ``boolean``, ``string``, ``object`` or ``array`` (JSON Schema's words).
         default: used where the caller gives none.
         meaning: one sentence for people.
-        minimum, maximum: inclusive bounds unless ``exclusive_minimum`` says otherwise.
+        minimum, maximum: inclusive bounds unless ``exclusive_minimum`` says otherwise; of an ``array`` those of its
+            whole numbers.
+        fewest, most: bounds of an ``array``'s length.
         choices: the allowed texts of a ``string`` parameter.
         optional: whether ``None`` is allowed; ``none_means`` says what it stands for.
         nested: whether an ``object`` holds objects of numbers of any sign, not numbers >= 0.
@@ -39,6 +41,8 @@ class Parameter:
     none_means: str = ""
     nested: bool = False
     only_with: tuple[tuple[str, tuple[str | bool, ...]], ...] = ()
+    fewest: int = 0
+    most: int = 0
     name: str = ""
 
     def allowed(self) -> str:
@@ -49,8 +53,9 @@ class Parameter:
             "boolean": "true or false",
             "string": "one of " + ", ".join(self.choices),
             "object": "an object of objects of finite numbers" if self.nested else self._factors(),
+            "array": f"an array of {self.fewest} to {self.most} whole numbers",
         }[self.type]
-        if self.type in ("integer", "number"):
+        if self.type in ("integer", "number", "array"):
             sign = ">" if self.exclusive_minimum else ">="
             bounds = [f"{sign} {_bound_text(self.minimum)}"] if self.minimum is not None else []
             bounds += [f"<= {_bound_text(self.maximum)}"] if self.maximum is not None else []
@@ -74,7 +79,13 @@ class Parameter:
         if self.type == "object":
             fits = _is_row if self.nested else self._is_factor
             return isinstance(value, Mapping) and all(fits(item) for item in value.values())
-        if not _is_number(value) or (self.type == "integer" and value != math.floor(value)):
+        if self.type == "array":
+            is_listed = isinstance(value, list | tuple) and self.fewest <= len(value) <= self.most
+            return is_listed and all(self._is_within(item) and item == math.floor(item) for item in value)
+        return self._is_within(value) and (self.type != "integer" or value == math.floor(value))
+
+    def _is_within(self, value: Any) -> bool:
+        if not _is_number(value):
             return False
         if self.minimum is not None and (value <= self.minimum if self.exclusive_minimum else value < self.minimum):
             return False
@@ -83,15 +94,19 @@ class Parameter:
     def json_schema(self) -> dict[str, Any]:
         """JSON Schema 2020-12 of the parameter."""
         schema: dict[str, Any] = {"type": [self.type, "null"] if self.optional else self.type}
-        schema["default"] = self.default
+        schema["default"] = list(self.default) if isinstance(self.default, tuple) else self.default
         meaning = self.meaning + (f" null: {self.none_means}." if self.none_means else "")
         schema["description"] = meaning + "".join(f" Only with {needed}." for needed in self._needs())
         if self.choices:
             schema["enum"] = [*self.choices, *([None] if self.optional else [])]
+        bounded = schema
+        if self.type == "array":
+            bounded = schema["items"] = {"type": "integer"}
+            schema["minItems"], schema["maxItems"] = self.fewest, self.most
         if self.minimum is not None:
-            schema["exclusiveMinimum" if self.exclusive_minimum else "minimum"] = self.minimum
+            bounded["exclusiveMinimum" if self.exclusive_minimum else "minimum"] = self.minimum
         if self.maximum is not None:
-            schema["maximum"] = self.maximum
+            bounded["maximum"] = self.maximum
         if self.type == "object":
             factor = {"type": "number", "exclusiveMinimum" if self.exclusive_minimum else "minimum": 0}
             row = {"type": "object", "additionalProperties": {"type": "number"}}

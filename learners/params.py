@@ -1,7 +1,7 @@
 """Parameters declared as data: one declaration gives type, default, range, meaning and JSON Schema.
 
 A learner is a keyword-only dataclass made by :func:`learner`, its fields made by :func:`integer`,
-:func:`real`, :func:`flag`, :func:`choice`, :func:`mapping` and :func:`matrix`. The constructor only
+:func:`real`, :func:`flag`, :func:`choice`, :func:`sizes`, :func:`mapping` and :func:`matrix`. The constructor only
 stores; :meth:`Parameterised.check_params` and :meth:`Parameterised.check_together` are called by ``fit``.
 
 A learner may have presets: sets of parameters under a name. Where parameters are read from outside
@@ -32,6 +32,7 @@ __all__ = [
     "mapping",
     "matrix",
     "real",
+    "sizes",
 ]
 
 _KEY = "rulewood.parameter"
@@ -91,6 +92,19 @@ def choice(
     return _field(Parameter("string", default, meaning, choices=choices, none_means=none_means), only_with)
 
 
+def sizes(
+    default: tuple[int, ...],
+    meaning: str,
+    *,
+    maximum: int,
+    most: int,
+    fewest: int = 0,
+    only_with: OnlyWith | None = None,
+) -> Any:
+    """A parameter that is several whole numbers from 1 to ``maximum``, ``fewest`` to ``most`` of them."""
+    return _field(Parameter("array", default, meaning, 1, maximum, fewest=fewest, most=most), only_with)
+
+
 def mapping(
     meaning: str, *, none_means: str, exclusive_minimum: bool = False, only_with: OnlyWith | None = None
 ) -> Any:
@@ -121,7 +135,7 @@ def _field(parameter: Parameter, only_with: OnlyWith | None = None) -> Any:
 Declared = TypeVar("Declared")
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(integer, real, flag, choice, mapping, matrix, like))
+@dataclass_transform(kw_only_default=True, field_specifiers=(integer, real, flag, choice, sizes, mapping, matrix, like))
 def learner(cls: type[Declared]) -> type[Declared]:
     """Class decorator: a keyword-only constructor from the declared parameters."""
     return dataclasses.dataclass(kw_only=True, eq=False, repr=False)(cls)
@@ -225,7 +239,9 @@ class Parameterised:
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> Any:
-        """An unfitted learner with these parameters, every name and value checked; 3.0 for an integer is 3.
+        """An unfitted learner with these parameters, every name and value checked.
+
+        3.0 for an integer is 3, and a list of whole numbers becomes a tuple.
 
         Raises:
             ParameterError: a name is unknown or a value not allowed.
@@ -236,6 +252,8 @@ class Parameterised:
             value = getattr(made, parameter.name)
             if parameter.type == "integer" and value is not None:
                 setattr(made, parameter.name, int(value))
+            elif parameter.type == "array":
+                setattr(made, parameter.name, tuple(int(one) for one in value))
         return made
 
     @classmethod

@@ -67,7 +67,7 @@ def bad_parameter_is_named_with_its_range(make: MakeLearner) -> None:
 
 
 def _bad_values(parameter: Parameter) -> list[Any]:
-    bad: list[Any] = [object(), [1]]
+    bad: list[Any] = [object(), [1] if parameter.type != "array" else 1]
     if not parameter.optional:
         bad.append(None)
     if parameter.type in ("integer", "number"):
@@ -78,6 +78,8 @@ def _bad_values(parameter: Parameter) -> list[Any]:
         bad += [0.5 + (parameter.minimum or 0)] if parameter.type == "integer" else []
     if parameter.type == "boolean":
         bad += [1, "true"]
+    if parameter.type == "array":
+        bad += [["1"], [True], [1.5], [parameter.minimum - 1 if parameter.minimum else 0.5], [1] * (parameter.most + 1)]
     if parameter.type == "string":
         bad += ["", "no-such-choice", 1]
     return bad

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from learners.errors import ParameterError, quoted
-from learners.params import Parameterised, choice, flag, integer, learner, mapping, real
+from learners.params import Parameterised, choice, flag, integer, learner, mapping, real, sizes
 
 
 @learner
@@ -23,6 +23,7 @@ class Example(Parameterised):
     criterion: str = choice("gini", ("gini", "entropy"), "Measure.")
     strategy: str | None = choice(None, ("a", "b"), "Strategy.", none_means="chosen by the data")
     class_weights: Any = mapping("Weight of each class.", none_means="all 1")
+    layers: tuple[int, ...] = sizes((4, 2), "Sizes of layers.", maximum=50, most=3, fewest=1)
 
 
 GOOD: dict[str, list[Any]] = {
@@ -34,6 +35,7 @@ GOOD: dict[str, list[Any]] = {
     "criterion": ["gini", "entropy"],
     "strategy": [None, "a"],
     "class_weights": [None, {}, {"a": 0, "b": 2.5}],
+    "layers": [[1], (50, 1, 3), [2.0], (np.int64(3),)],
 }
 BAD: dict[str, list[Any]] = {
     "depth": [0, 31, 1.5, "3", True, math.nan, math.inf, 10**400, [1]],
@@ -44,6 +46,7 @@ BAD: dict[str, list[Any]] = {
     "criterion": ["Gini", "", None, 1],
     "strategy": ["c", 1],
     "class_weights": [{"a": -1}, {"a": math.nan}, {"a": "1"}, {"a": True}, [1, 2], "a"],
+    "layers": [None, [], [0], [51], [1, 2, 3, 4], [1.5], ["1"], [True], [[1]], 3, "3"],
 }
 ALLOWED = {
     "depth": "a whole number >= 1 and <= 30, or null (no limit)",
@@ -54,6 +57,7 @@ ALLOWED = {
     "criterion": "one of gini, entropy",
     "strategy": "one of a, b, or null (chosen by the data)",
     "class_weights": "an object of finite numbers >= 0, or null (all 1)",
+    "layers": "an array of 1 to 3 whole numbers >= 1 and <= 50",
 }
 
 
@@ -91,6 +95,9 @@ def test_the_schema_says_the_same() -> None:
     assert properties["prune"] == {"type": "boolean", "default": True, "description": "Whether to prune."}
     assert properties["strategy"]["enum"] == ["a", "b", None]
     assert properties["class_weights"]["additionalProperties"] == {"type": "number", "minimum": 0}
+    layers = properties["layers"]
+    assert (layers["type"], layers["default"], layers["minItems"], layers["maxItems"]) == ("array", [4, 2], 1, 3)
+    assert layers["items"] == {"type": "integer", "minimum": 1, "maximum": 50}
 
 
 def test_the_constructor_takes_keywords_only_and_checks_nothing() -> None:
@@ -118,6 +125,7 @@ def test_parameters_from_json_are_checked_and_whole_numbers_made_integers() -> N
     made = Example.from_params(json.loads('{"leaf": 3.0, "share": 1}'))
     assert made.leaf == 3
     assert isinstance(made.leaf, int)
+    assert Example.from_params({"layers": [7.0, 2]}).layers == (7, 2)
     with pytest.raises(ParameterError, match="leaf"):
         Example.from_params({"leaf": 0})
 
