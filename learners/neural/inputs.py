@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from learners.errors import DataError, quoted
 from learners.preprocessing.encode import Encoding, fit_encoding
+from learners.preprocessing.encoded import RowEncoder
 from learners.table import Column, Table
 from learners.types import Array, FloatArray, IntArray
 
@@ -93,13 +95,17 @@ class Inputs:
         shares = weights / weights.sum()
         return cls(encoding, table.columns, shares @ made.batch(table))
 
+    @cached_property
+    def _encoder(self) -> RowEncoder:
+        return RowEncoder.of(self.encoding, self.columns)
+
     @property
     def n_inputs(self) -> int:
         return self.encoding.n_variables
 
     def batch(self, table: Table) -> FloatArray:
         """Shape (n, V), row-major."""
-        values = self.encoding.values(table.values, table.columns)
+        values = self._encoder.values(table.values)
         made: FloatArray = np.clip(np.ascontiguousarray(values), -LARGEST_INPUT, LARGEST_INPUT)
         return made
 
@@ -122,7 +128,7 @@ class Inputs:
         column = self.columns[index]
         if column.is_numeric:
             return True
-        return bool(self.encoding.known(index, np.array([cell]), self.columns)[0])
+        return self.encoding.is_seen(index, int(cell), self.columns)
 
     def to_arrays(self) -> dict[str, Array]:
         own = {f"inputs_{name}": array for name, array in self.encoding.to_arrays().items()}

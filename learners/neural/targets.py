@@ -130,7 +130,7 @@ class ClassTarget:
     def mean_scores(self) -> FloatArray:
         """The scores of an answer that is the classes' shares for all rows, shape (O,)."""
         logs: FloatArray = np.log(self.shares)
-        if self.n_outputs == 1:
+        if len(self.present) == 2:
             logs = logs[1:] - logs[:1]
         elif self.link == "sigmoids":
             logs = logs - np.log1p(-self.shares)

@@ -21,13 +21,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from learners.errors import DataError, quoted
-from learners.linear_function import LARGEST
+from learners.preprocessing.encoded import GAP, LEVEL, POWER, RowEncoder
 from learners.preprocessing.scale import fit_scaling
 from learners.table import Column, Kind, Table
 from learners.types import Array, FloatArray, Int8Array, Int32Array
 
-#: Kinds of variables: a power of a number, the indicator of a level, the indicator of a missing value.
-POWER, LEVEL, GAP = 0, 1, 2
+__all__ = ["GAP", "LEVEL", "POWER", "Encoding", "fit_encoding"]
+
 #: Most variables, and most of them times rows: 1.6 GB.
 MAX_VARIABLES, MAX_CELLS = 5_000, 200_000_000
 #: A spread below this share of the largest magnitude is rounding, and the column constant.
@@ -62,50 +62,14 @@ class Encoding:
     def n_variables(self) -> int:
         return len(self.column)
 
-    def scaled(self, index: int, cells: Array) -> Array:
-        """u of some cells of a numeric or ordinal column, 0 where missing or unseen; in the type of the cells.
-
-        Kept within 1e300, so that sums of powers are no NaN.
-        """
-        with np.errstate(over="ignore", under="ignore"):
-            moved = (cells * self.factor[index] - self.offset[index]) / self.unit[index]
-        bounded = np.nan_to_num(moved, nan=0.0, posinf=LARGEST, neginf=-LARGEST)
-        return np.asarray(np.clip(bounded, -LARGEST, LARGEST))
-
     def values(self, cells: FloatArray, columns: Sequence[Column], kind: type[np.floating] = np.float64) -> Array:
-        """The variables of some rows.
+        """The variables of some rows, see :meth:`learners.preprocessing.encoded.RowEncoder.values`."""
+        return RowEncoder.of(self, columns).values(cells, kind)
 
-        Args:
-            cells: shape (n, d), as in a :class:`~learners.table.Table` of these columns.
-            columns: d columns.
-            kind: floating type in which is calculated.
-
-        Returns:
-            Shape (n, V), column-major.
-        """
-        made = np.empty((len(cells), self.n_variables), dtype=kind, order="F")
-        last, base, unknown = -1, np.zeros(0), np.zeros(0, np.bool_)
-        for place, (index, sort, detail) in enumerate(zip(self.column, self.kind, self.detail, strict=True)):
-            own = cells[:, index]
-            if sort == GAP:
-                made[:, place] = np.isnan(own)
-            elif sort == LEVEL:
-                made[:, place] = np.where(self.known(index, own, columns), own == detail, self.share[place])
-            else:
-                if index != last:
-                    ranked = own if columns[index].is_numeric else np.where(own < 0, np.nan, own)
-                    last, base, unknown = index, self.scaled(index, ranked.astype(kind)), np.isnan(ranked)
-                made[:, place] = base if detail == 1 else _power(base, int(detail))
-                if self.share[place]:
-                    made[unknown, place] = self.share[place]
-        return made
-
-    def known(self, index: int, cells: FloatArray, columns: Sequence[Column]) -> Array:
-        """Which cells of a nominal column hold a level that occurred in training."""
+    def is_seen(self, index: int, code: int, columns: Sequence[Column]) -> bool:
+        """Whether a level of a column occurred in training."""
         start = sum(len(column.levels) for column in columns[:index])
-        seen = np.append(self.seen[start : start + len(columns[index].levels)], 0)  # the last one is for -1
-        codes = np.where(np.isnan(cells), -1, cells).astype(np.int64)
-        return seen[codes] > 0
+        return code >= 0 and bool(self.seen[start + code])
 
     def take(self, variables: Array) -> Encoding:
         """Some of the variables, in their order."""
@@ -227,15 +191,6 @@ def _highest(numbers: FloatArray, degree: int) -> int:
         return 1
     distinct = len(np.unique(numbers[~np.isnan(numbers)]))
     return max(1, min(degree, distinct - 1))
-
-
-def _power(base: Array, power: int) -> Array:
-    """By repeated multiplication, kept within bounds: the same on every machine."""
-    found = base
-    with np.errstate(over="ignore", under="ignore"):
-        for _ in range(power - 1):
-            found = np.clip(found * base, -LARGEST, LARGEST)
-    return found
 
 
 def _check_size(table: Table) -> None:

@@ -15,6 +15,7 @@ from learners.base import Learner
 from learners.ensembles.fitted import FittedEnsemble
 from learners.linear.fitted import FittedLinear
 from learners.neighbors.estimator import NeighborsEstimator
+from learners.neural.fitted import FittedNetwork
 from learners.rules.fitted import FittedRules
 from learners.table import Table
 from learners.trees.estimator import FittedTree
@@ -62,9 +63,9 @@ def reason_sizes(learner: Learner, values: FloatArray) -> Iterator[IntArray]:
     """Of some rows at a time, the number of tests that the reason of each goes through.
 
     In a tree these are the tests on all branches that are told, in a model tree the terms of their functions too;
-    in a rule set the conditions of the rule that answers and one of each rule before it; in a linear model the
-    contributions; by neighbours the most rows and columns that may be told. Of a row with so many branches that not
-    all are told, the number is the most that can be.
+    in a rule set the conditions of the rule that answers and one of each rule before it; in a linear model or a
+    network the contributions; by neighbours the most rows and columns that may be told. Of a row with so many branches
+    that not all are told, the number is the most that can be.
 
     Args:
         learner: fitted.
@@ -86,6 +87,8 @@ def reason_sizes(learner: Learner, values: FloatArray) -> Iterator[IntArray]:
         elif isinstance(learner, FittedLinear):
             functions = learner.functions_
             yield np.full(len(part), len(functions.parts) * len(functions.intercepts), np.int64)
+        elif isinstance(learner, FittedNetwork):
+            yield np.full(len(part), len(learner.columns_) * learner.outputs_.n_outputs, np.int64)
         else:
             yield np.zeros(len(part), np.int64)
 

@@ -49,13 +49,19 @@ def _contributions(reason: dict[str, Any]) -> str:
     return "; ".join(map(_sum, reason["predictors"])) or "always"
 
 
+def _attributions(reason: dict[str, Any]) -> str:
+    return "; ".join(map(_sum, reason["scores"]))
+
+
 def _sum(predictor: dict[str, Any]) -> str:
+    """A linear predictor, or a network's score."""
     added = "".join(
         f" {one['contribution']:+.6g} ({one['column']} = {plain_text(one['observed'])})"
         for one in predictor["contributions"]
     )
     label = f"{plain_text(predictor['label'])}: " if "label" in predictor else ""
-    return f"{label}{predictor['intercept']:.6g}{added} = {predictor['sum']:.6g}"
+    first, last = ("baseline", "score") if "score" in predictor else ("intercept", "sum")
+    return f"{label}{predictor[first]:.6g}{added} = {predictor[last]:.6g}"
 
 
 def _additive(reason: dict[str, Any]) -> str:
@@ -85,6 +91,7 @@ _TEXTS = {
     "rule": _rule,
     "neighbours": _neighbours,
     "contributions": _contributions,
+    "attributions": _attributions,
     "additive": _additive,
     "votes": _votes,
 }

@@ -18,6 +18,7 @@ from learners.base import Classifier, Learner
 from learners.explanation import Explanation
 from learners.linear.fitted import FittedLinear
 from learners.neighbors.estimator import NeighborsEstimator
+from learners.neural.fitted import FittedNetwork
 from learners.table import Column, Table
 from learners.trees.descent import Descent
 from learners.trees.estimator import TreeEstimator
@@ -116,8 +117,8 @@ class ServedModel:
         #: The answer's JSON up to, without, its list of predictions.
         self.head = encode_json(self.identity.to_json())[:-1]
         self.codec = RowCodec(self.inputs)
-        #: Whether answers come again: those of a linear function do not, so they are not kept.
-        self._keeps = not isinstance(learner, FittedModelTree | FittedLinear)
+        #: Whether answers come again: those of a linear function or a network do not, so they are not kept.
+        self._keeps = not isinstance(learner, FittedModelTree | FittedLinear | FittedNetwork)
         tree = learner if isinstance(learner, TreeEstimator) and self._keeps else None
         self._tree: PackedTree | None = None if tree is None else tree.packed_tree_
         self._n_nodes = len(self._tree.answers) if self._tree is not None else 0

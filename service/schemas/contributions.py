@@ -1,4 +1,4 @@
-"""Wire types of what attributes add to a linear model's answer, and of its coefficients."""
+"""Wire types of what attributes add to the answer of a linear model or a network, and of coefficients."""
 
 from __future__ import annotations
 
@@ -32,6 +32,21 @@ class LinearPredictor(Answer):
     intercept: float = Field(description="where all numbers are at their training means, all levels the reference")
     contributions: list[AttributeContribution]
     sum: float
+
+
+class AttributedScore(Answer):
+    """A score of a network: baseline, contributions and gap, added in their order, are `score`."""
+
+    label: _Value | None = Field(None, description="of a classifier: the class that it is the score of")
+    baseline: float = Field(description="the score of a row of training means")
+    contributions: list[AttributeContribution] = Field(
+        description="by integrated gradients along the straight way from the baseline to the row"
+    )
+    gap: float = Field(
+        description="what the contributions are incomplete by: at most 1e-6, or that share of score less baseline, "
+        "unless the way has more kinks than are looked for"
+    )
+    score: float
 
 
 class Coefficient(Answer):

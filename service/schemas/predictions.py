@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, WithJsonSchema
 
 from service.schemas.base import Answer, ProblemFault
-from service.schemas.contributions import LinearPredictor
+from service.schemas.contributions import AttributedScore, LinearPredictor
 from service.schemas.ensembles import ColumnVotes, MemberVote
 from service.schemas.linear import LinearReason
 from service.schemas.neighbours import NeighbourInterval, NeighbourReason, OmittedNeighbours
@@ -252,10 +252,11 @@ class Explanation(Prediction):
 
     A `path` has the branches that the row followed; a `rule` the first rule that covers the row; `neighbours` the
     training rows that voted, the nearest first; `contributions` what each column adds to a linear model's answer;
-    `votes` every member's vote and the paths of a few; `additive` what each column adds to the votes.
+    `attributions` what each column adds to a network's scores; `votes` every member's vote and the paths of a few;
+    `additive` what each column adds to the votes.
     """
 
-    kind: Literal["path", "rule", "neighbours", "contributions", "votes", "additive"] | None = None
+    kind: Literal["path", "rule", "neighbours", "contributions", "attributions", "votes", "additive"] | None = None
     branches: list[Branch] | None = None
     omitted: Omitted | None = None
     rank: int | None = Field(None, description="the rule's place, from 1 on")
@@ -285,12 +286,14 @@ class Explanation(Prediction):
     )
     omitted_neighbours: OmittedNeighbours | None = None
     interval: NeighbourInterval | None = Field(None, description="of neighbours; null where they do not tell")
-    link: Literal["identity", "logistic", "softmax"] | None = Field(
+    link: Literal["identity", "logistic", "softmax", "sigmoids"] | None = Field(
         None,
-        description="how the answer follows from `predictors`: it is the sum; the second class has "
-        "1 / (1 + exp(-sum)); each class has exp(sum), divided by all of these",
+        description="how the answer follows from `predictors` or `scores`: it is the sum; the class that has one has "
+        "1 / (1 + exp(-sum)), the other the rest; each class has exp(sum), or 1 / (1 + exp(-sum)), divided by all of "
+        "these",
     )
     predictors: list[LinearPredictor] | None = Field(None, description="linear functions of the row")
+    scores: list[AttributedScore] | None = Field(None, description="of a network")
     votes: list[MemberVote] | None = None
     paths: list[MemberPath] | None = Field(None, description="of the members that the answer owes most")
     against: Label | None = Field(None, description="of additive reasons: the class with the next most votes")

@@ -1,0 +1,141 @@
+"""Rows of a table as the variables of an encoding, column after column; made once for many calls.
+
+Whatever is done is done cell by cell, so that a row alone and among others has the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from learners.linear_function import LARGEST
+from learners.table import Column
+from learners.types import Array, BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from learners.preprocessing.encode import Encoding
+
+#: Kinds of variables: a power of a number, the indicator of a level, the indicator of a missing value.
+POWER, LEVEL, GAP = 0, 1, 2
+
+
+@dataclass(frozen=True, eq=False)
+class LevelVariables:
+    """The variables of one column with levels.
+
+    Attributes:
+        index: the column's.
+        places: of the variables, shape (m,).
+        table: their values by level, and last for a level that training did not have and for a missing value, (L+1, m).
+    """
+
+    index: int
+    places: IntArray
+    table: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class RowEncoder:
+    """What turns cells into variables.
+
+    Attributes:
+        n_variables: V.
+        numbers: the columns, numeric or ordinal, that have powers, shape (m,).
+        ranked: whether each of them is ordinal.
+        factor, offset, unit: of each, see :class:`learners.preprocessing.encode.Encoding`.
+        firsts: the places of their first powers; shares: what a missing value counts as there; both of shape (m,).
+        powers: of each higher power the place of the variable, of the first power, and which power it is.
+        gaps, gap_columns: the places of indicators of gaps, and their columns.
+        levels: the columns with levels.
+    """
+
+    n_variables: int
+    numbers: IntArray
+    ranked: BoolArray
+    factor: FloatArray
+    offset: FloatArray
+    unit: FloatArray
+    firsts: IntArray
+    shares: FloatArray
+    powers: tuple[tuple[int, int, int], ...]
+    gaps: IntArray
+    gap_columns: IntArray
+    levels: tuple[LevelVariables, ...]
+
+    @classmethod
+    def of(cls, encoding: Encoding, columns: Sequence[Column]) -> Self:
+        """For the columns to which the encoding was fitted."""
+        is_first = (encoding.kind == POWER) & (encoding.detail == 1)
+        firsts = np.flatnonzero(is_first)
+        numbers = encoding.column[firsts].astype(np.int64)
+        by_column = dict(zip(numbers.tolist(), firsts.tolist(), strict=True))
+        higher = np.flatnonzero((encoding.kind == POWER) & (encoding.detail > 1)).tolist()
+        gaps = np.flatnonzero(encoding.kind == GAP)
+        bounds = np.cumsum([0, *(len(column.levels) for column in columns)]).tolist()
+        seen = [encoding.seen[first:end] > 0 for first, end in pairwise(bounds)]
+        coded = np.unique(encoding.column[encoding.kind == LEVEL]).tolist()
+        return cls(
+            encoding.n_variables,
+            numbers,
+            np.array([not columns[index].is_numeric for index in numbers.tolist()], dtype=np.bool_),
+            encoding.factor[numbers],
+            encoding.offset[numbers],
+            encoding.unit[numbers],
+            firsts,
+            encoding.share[firsts],
+            tuple((place, by_column[int(encoding.column[place])], int(encoding.detail[place])) for place in higher),
+            gaps,
+            encoding.column[gaps].astype(np.int64),
+            tuple(_level_variables(encoding, index, seen[index]) for index in coded),
+        )
+
+    def values(self, cells: FloatArray, kind: type[np.floating] = np.float64) -> Array:
+        """The variables of some rows.
+
+        Args:
+            cells: shape (n, d), as in a :class:`~learners.table.Table` of the columns.
+            kind: floating type in which is calculated.
+
+        Returns:
+            Shape (n, V), column-major.
+        """
+        made = np.empty((len(cells), self.n_variables), dtype=kind, order="F")
+        if len(self.numbers):
+            made[:, self.firsts] = self._scaled(cells[:, self.numbers], kind)
+        for place, first, power in self.powers:
+            made[:, place] = _power(made[:, first], power)
+        if len(self.gaps):
+            made[:, self.gaps] = np.isnan(cells[:, self.gap_columns])
+        for level in self.levels:
+            own = cells[:, level.index]
+            codes = np.where(np.isnan(own), -1.0, own).astype(np.int64)
+            made[:, level.places] = level.table[codes]
+        return made
+
+    def _scaled(self, own: FloatArray, kind: type[np.floating]) -> Array:
+        """u of the cells of some columns, within 1e300, so that sums of powers are no NaN; shape (n, m)."""
+        unknown = np.isnan(own) | (self.ranked & (own < 0))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            moved = (own.astype(kind) * self.factor - self.offset) / self.unit
+        return np.where(unknown, self.shares, np.clip(moved, -LARGEST, LARGEST))
+
+
+def _level_variables(encoding: Encoding, index: int, seen: BoolArray) -> LevelVariables:
+    places = np.flatnonzero((encoding.kind == LEVEL) & (encoding.column == index))
+    table = np.tile(encoding.share[places], (len(seen) + 1, 1))
+    levels = np.flatnonzero(seen)
+    table[levels] = levels[:, None] == encoding.detail[places]
+    return LevelVariables(index, places, table)
+
+
+def _power(base: Array, power: int) -> Array:
+    """By repeated multiplication, kept within bounds: the same on every machine."""
+    found = base
+    with np.errstate(over="ignore", under="ignore"):
+        for _ in range(power - 1):
+            found = np.clip(found * base, -LARGEST, LARGEST)
+    return found
