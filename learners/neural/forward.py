@@ -125,7 +125,7 @@ def _one(steps: list[tuple[FloatArray, str]], row: FloatArray) -> FloatArray:
 
 def _sums(weights: FloatArray, block: FloatArray) -> FloatArray:
     """Weighted sums of a block of rows (n, I), with weights (I + 1, J), shape (n, J)."""
-    found = np.multiply.outer(block[:, 0], weights[0])
+    found: FloatArray = np.multiply.outer(block[:, 0], weights[0])
     products = np.empty_like(found)
     for own, came in zip(weights[1:-1], block.T[1:], strict=True):
         np.multiply.outer(came, own, out=products)

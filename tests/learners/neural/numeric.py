@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from learners.neural.layout import Layout
-from learners.neural.passes import Sample
+from learners.neural.problem import Sample
 from learners.types import FloatArray
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from learners.errors import ParameterError
 from learners.neural.forward import Network
+from learners.neural.judging import error, loss_and_gradient
 from learners.neural.layout import Layout
-from learners.neural.passes import Problem, error, loss_and_gradient
+from learners.neural.problem import Problem
 from tests.learners.neural.numeric import differences, sample
 
 #: Wider at the end, wider at the start, one layer, one unit; more rows than a block and fewer.

@@ -1,0 +1,68 @@
+"""Errors and gradients of given rows at given weights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from learners.errors import DataError
+from learners.neural.epochs import fresh_marks, run_epochs
+from learners.neural.optimizers import APART, STILL, How, Run
+from learners.neural.problem import Problem, Sample, space
+from learners.types import FloatArray
+
+
+class Judge:
+    """Errors and gradients of the same rows at one vector of weights after another.
+
+    Args:
+        problem: what is minimised.
+        sample: the rows; their weights are taken as shares of their sum.
+    """
+
+    def __init__(self, problem: Problem, sample: Sample) -> None:
+        self._net, self._hold = problem.net(), problem.hold()
+        self._sample = weighed(sample)
+        self._none = self._sample._replace(inputs=self._sample.inputs[:0])
+        n_rows = len(self._sample.inputs)
+        self._space, self._rows = space(problem, n_rows), np.arange(n_rows)[None]
+        self._how = How(STILL, n_rows, 0.0, 0.0, -1.0, -1.0, 1)
+
+    def error(self, theta: FloatArray) -> tuple[float, float]:
+        """The mean loss without decay, and the largest distance of an output from its target in any row."""
+        run = self._pass(theta)
+        return float(run.errors[0]), float(run.marks[APART])
+
+    def value_and_gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Loss and decay, and the gradient of both, shape (P,)."""
+        run = self._pass(theta)
+        return float(run.errors[0]) + 0.5 * float(self._hold.decay @ theta**2), run.gradient
+
+    def _pass(self, theta: FloatArray) -> Run:
+        theta, none = np.array(theta, dtype=np.float64), np.zeros(0)
+        run = Run(theta, none, np.zeros(len(theta)), none, none, np.zeros(1), none, fresh_marks())
+        with np.errstate(all="ignore"):
+            run_epochs(self._net, self._sample, self._none, self._rows, self._space, self._hold, self._how, run)
+        return run
+
+
+def loss_and_gradient(problem: Problem, sample: Sample, theta: FloatArray) -> tuple[float, FloatArray]:
+    """What is minimised and its gradient, shape (P,): 0 of masked weights, the average of a group for tied ones."""
+    return Judge(problem, sample).value_and_gradient(theta)
+
+
+def error(problem: Problem, sample: Sample, theta: FloatArray) -> float:
+    """The mean loss alone, without decay."""
+    return Judge(problem, sample).error(theta)[0]
+
+
+def weighed(sample: Sample) -> Sample:
+    """Contiguous, writeable copies without the rows of weight 0, the weights with a mean of 1.
+
+    Raises:
+        DataError: no row has a weight.
+    """
+    kept = sample.weights > 0
+    if not kept.any():
+        raise DataError("every row has weight 0")
+    inputs, targets, weights = (np.array(part[kept], dtype=np.float64, order="C") for part in sample)
+    return Sample(inputs, targets, weights / weights.mean())
