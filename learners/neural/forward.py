@@ -81,24 +81,22 @@ class Network:
         if steps and not with_last:
             steps[-1] = (steps[-1][0], "linear")
         rows = np.ascontiguousarray(rows, dtype=np.float64)
-        if len(rows) == 1:
-            return _one(steps, rows)
         found = np.empty((len(rows), self.layout.sizes[n_layers]))
         for first in range(0, len(rows), _ROWS_AT_ONCE):
             block = rows[first : first + _ROWS_AT_ONCE]
             for weights, activation in steps:
-                block = _activated(activation, _sums(weights, block))
+                block = activated(activation, weighted_sums(weights, block))
             found[first : first + _ROWS_AT_ONCE] = block
         return found
 
     def _gradients(self, block: FloatArray, unit: int) -> FloatArray:
         reached = [block]
         for weights, activation in self._layers[:-1]:
-            reached.append(_activated(activation, _sums(weights, reached[-1])))
+            reached.append(activated(activation, weighted_sums(weights, reached[-1])))
         back = np.repeat(self._layers[-1][0][:-1, unit][None], len(block), axis=0)
         for (weights, activation), units in zip(reversed(self._layers[:-1]), reversed(reached), strict=False):
             back *= slopes(activation, units)
-            back = _sums(np.vstack([weights[:-1].T, np.zeros(len(weights) - 1)]), back)
+            back = weighted_sums(np.vstack([weights[:-1].T, np.zeros(len(weights) - 1)]), back)
         return back
 
 
@@ -113,18 +111,16 @@ def slopes(activation: str, reached: FloatArray) -> FloatArray:
     return np.ones_like(reached)
 
 
-def _one(steps: list[tuple[FloatArray, str]], row: FloatArray) -> FloatArray:
-    """The same of a single row, shape (1, I), in the same order of addition by one call a layer."""
-    for weights, activation in steps:
+def weighted_sums(weights: FloatArray, block: FloatArray) -> FloatArray:
+    """Weighted sums of a block of rows (n, I), with weights (I + 1, J), shape (n, J).
+
+    Of a single row by one call, in the same order of addition.
+    """
+    if len(block) == 1:
         products = np.empty(weights.shape)
-        np.multiply(weights[:-1], row.T, out=products[:-1])
+        np.multiply(weights[:-1], block.T, out=products[:-1])
         products[-1] = weights[-1]
-        row = _activated(activation, np.add.accumulate(products, axis=0)[-1:])
-    return row
-
-
-def _sums(weights: FloatArray, block: FloatArray) -> FloatArray:
-    """Weighted sums of a block of rows (n, I), with weights (I + 1, J), shape (n, J)."""
+        return np.asarray(np.add.accumulate(products, axis=0)[-1:])
     found: FloatArray = np.multiply.outer(block[:, 0], weights[0])
     products = np.empty_like(found)
     for own, came in zip(weights[1:-1], block.T[1:], strict=True):
@@ -134,8 +130,8 @@ def _sums(weights: FloatArray, block: FloatArray) -> FloatArray:
     return found
 
 
-def _activated(activation: str, sums: FloatArray) -> FloatArray:
-    """Activations of weighted sums; may change these."""
+def activated(activation: str, sums: FloatArray) -> FloatArray:
+    """Activations of weighted sums, C-contiguous; may change these."""
     if activation == "sigmoid":
         np.clip(sums, -_FURTHEST, _FURTHEST, out=sums)
         np.exp(np.negative(sums, out=sums), out=sums)
