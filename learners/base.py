@@ -113,6 +113,8 @@ class Learner(Parameterised, ABC):
     #: One sentence for the catalogue.
     summary: ClassVar[str]
     capabilities: ClassVar[Capabilities]
+    #: Whether a small table is learned from within seconds without machine code.
+    learns_uncompiled: ClassVar[bool] = True
 
     columns_: tuple[Column, ...]
     n_features_in_: int

@@ -18,6 +18,7 @@ from learners.linear import LinearRegressor, LogisticClassifier
 from learners.neighbors.classifier import NearestNeighborsClassifier
 from learners.neighbors.local_linear import LocalLinearRegressor
 from learners.neighbors.regressor import NearestNeighborsRegressor
+from learners.neural import NeuralNetworkClassifier, NeuralNetworkRegressor
 from learners.persist import dump
 from learners.rules.classifier import RuleSetClassifier
 from learners.trees.classifier import DecisionTreeClassifier
@@ -34,6 +35,8 @@ LEARNERS: tuple[type[Learner], ...] = (
     LocalLinearRegressor,
     LinearRegressor,
     LogisticClassifier,
+    NeuralNetworkClassifier,
+    NeuralNetworkRegressor,
     AdaBoostClassifier,
     BaggingClassifier,
     BaggingRegressor,

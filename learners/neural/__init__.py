@@ -1,1 +1,6 @@
-"""Networks of units: what they learn, answer and tell."""
+"""Neural networks: layers, passes and training on arrays beneath, learners of tables above."""
+
+from learners.neural.feedforward.classifier import NeuralNetworkClassifier
+from learners.neural.feedforward.regressor import NeuralNetworkRegressor
+
+__all__ = ["NeuralNetworkClassifier", "NeuralNetworkRegressor"]

@@ -37,6 +37,7 @@ class FittedNetwork(Learner):
         warnings_: sentences on what was done otherwise than asked.
     """
 
+    learns_uncompiled: ClassVar[bool] = False
     inputs_type: ClassVar[type[AnyInputs]] = Inputs
     network_type: ClassVar[type[Network]]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from learners.base import Progress
-from learners.errors import DataError
+from learners.errors import ParameterError
 from learners.neural.epochs import FAR
 from learners.neural.judging import Judge
 from learners.neural.problem import Problem, Sample
@@ -46,7 +46,7 @@ class _Steps:
         """
         error, apart = self._judge.error(theta)
         if not (error < FAR and np.abs(theta).max() < FAR):
-            raise DataError(f"training diverged at epoch {len(self.errors) + 1}: raise the decay", field="decay")
+            raise ParameterError(f"training diverged at epoch {len(self.errors) + 1}: raise the decay", field="decay")
         self.errors.append(error)
         done = len(self.errors)
         if self._validation is None:

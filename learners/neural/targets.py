@@ -132,7 +132,7 @@ class ClassTarget:
         logs: FloatArray = np.log(self.shares)
         if len(self.present) == 2:
             logs = logs[1:] - logs[:1]
-        elif self.link == "sigmoids":
+        elif self.link == "sigmoids" and not self.is_constant:
             logs = logs - np.log1p(-self.shares)
         return logs
 

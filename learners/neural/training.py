@@ -149,7 +149,7 @@ def train(
         progress: told the epoch and error; may raise ``Cancelled``.
 
     Raises:
-        DataError: errors or weights grew without bounds; says at which epoch.
+        ParameterError: errors or weights grew without bounds; says at which epoch, and names the rate.
     """
     sample = weighed(sample)
     judged = None if validation is None else weighed(validation)
@@ -215,7 +215,7 @@ class _Run:
         with np.errstate(all="ignore"):
             done = epochs.run_epochs(self._net, sample, self._judge, order, self._space, self._hold, self._how, run)
         if run.marks[optimizers.ENDED] == epochs.DIVERGED:
-            raise DataError(
+            raise ParameterError(
                 f"training diverged at epoch {self.done}: lower the rate ({self._how.rate:g})", field="rate"
             )
         self.errors.append(run.errors[:done])

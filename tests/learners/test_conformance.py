@@ -44,8 +44,11 @@ def test_learner_keeps_its_promise(learner: type[Learner], check: Check) -> None
 
 
 def _briefly(learner: type[Learner]) -> dict[str, Any]:
-    """A few members of an ensemble keep the same promises."""
-    return {"members": 4} if any(parameter.name == "members" for parameter in learner.parameters()) else {}
+    """A few members of an ensemble keep the same promises, and a network in its first epochs, by all rows at once."""
+    names = {parameter.name for parameter in learner.parameters()}
+    if {"epochs", "batch"} <= names:
+        return {"epochs": 15, "batch": None}
+    return {"members": 4} if "members" in names else {}
 
 
 #: Other settings that lead through other code: C4.5 as published, and best-first growth.
@@ -93,6 +96,17 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "ridge-cubic": ("linear-regressor", {"penalty": "ridge", "alpha": 0.01, "degree": 3, "missing_indicators": False}),
     "lasso": ("linear-regressor", {"penalty": "lasso", "alpha": 0.2}),
     "logistic-lasso": ("logistic-classifier", {"penalty": "lasso", "alpha": 0.03}),
+    "rectified-network": (
+        "neural-network-classifier",
+        {
+            "hidden_units": [4, 3],
+            "activation": "relu",
+            "loss": "squared",
+            "optimizer": "rprop",
+            "epochs": 8,
+            "scaling": "range",
+        },
+    ),
     "best-first": ("decision-tree-regressor", {"max_leaves": 8, "nominal": "one-vs-rest", "min_leaf": 3}),
 }
 

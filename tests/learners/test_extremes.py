@@ -27,6 +27,11 @@ _BESIDE = {("decision-tree-classifier", "confidence"): {"pruning": "error-based"
     for learner in ("linear-regressor", "logistic-classifier")
     for parameter, few in (("max_degree", {"folds": 2}), ("folds", {"max_degree": 2}), ("seed", {"max_degree": 2}))
 }
+_BESIDE |= {
+    (f"neural-network-{task}", parameter): {"validation_fraction": 0.3} | few  # there is something to stop by
+    for task in ("classifier", "regressor")
+    for parameter, few in (("patience", {"epochs": 300}), ("epochs", {"patience": 5}))
+}
 
 
 def values_of(parameter):

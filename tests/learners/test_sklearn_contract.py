@@ -15,6 +15,7 @@ from learners.ensembles import (
 from learners.ensembles.parameters import TreeMembers
 from learners.linear import LinearRegressor, LogisticClassifier
 from learners.neighbors import LocalLinearRegressor, NearestNeighborsClassifier, NearestNeighborsRegressor
+from learners.neural import NeuralNetworkClassifier, NeuralNetworkRegressor
 from learners.rules.classifier import RuleSetClassifier
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.regressor import DecisionTreeRegressor
@@ -33,6 +34,11 @@ DRAWN = {
     "check_sample_weight_equivalence_on_dense_data": "puts the weighted rows and the repeated ones in different "
     "orders, and rows are drawn by their places; in one order they are drawn alike, see test_forest.py",
 }
+ORDERED = {
+    "check_sample_weight_equivalence_on_dense_data": "puts the weighted rows and the repeated ones in different "
+    "orders, by which a network's units are ordered and its batches made; in one order and one batch they teach the "
+    "same, see learners/checks/weights.py",
+}
 EXPECTED = {
     DecisionTreeClassifier: {**COMMON, **NOISE},
     DecisionTreeRegressor: {
@@ -50,6 +56,8 @@ EXPECTED = {
     NearestNeighborsClassifier: COMMON,
     NearestNeighborsRegressor: COMMON,
     LocalLinearRegressor: COMMON,
+    NeuralNetworkClassifier: {**COMMON, **ORDERED},
+    NeuralNetworkRegressor: COMMON,
     AdaBoostClassifier: {**COMMON, **NOISE},
     BaggingClassifier: {**COMMON, **DRAWN},
     BaggingRegressor: COMMON,

@@ -6,6 +6,7 @@ import json
 from functools import partial
 from typing import Any
 
+from learners.base import Progress, no_progress
 from service.operations import work
 from service.operations.work.part import opened
 from service.store import jobs
@@ -13,7 +14,7 @@ from service.store.session import Store
 from tests.service.running import Api
 
 
-def do_job(api: Api, job_id: str, *, parts: int | None = None) -> None:
+def do_job(api: Api, job_id: str, *, parts: int | None = None, progress: Progress = no_progress) -> None:
     """Carry out a job's parts (or the first ``parts`` of them) and, if all are done, finish it."""
     store = Store(api.settings.store_url)
     try:
@@ -26,7 +27,7 @@ def do_job(api: Api, job_id: str, *, parts: int | None = None) -> None:
                 names = work.plan(request, partial(jobs.parts, session, job_id))
             if done == len(names):
                 break
-            _do_part(api, store, job_id, request, names[done])
+            _do_part(api, store, job_id, request, names[done], progress)
             done += 1
         if parts is None:
             with store.begin() as session:
@@ -37,7 +38,7 @@ def do_job(api: Api, job_id: str, *, parts: int | None = None) -> None:
         store.dispose()
 
 
-def _do_part(api: Api, store: Store, job_id: str, request: dict[str, Any], part: str) -> None:
+def _do_part(api: Api, store: Store, job_id: str, request: dict[str, Any], part: str, progress: Progress) -> None:
     arguments = {
         "store": api.settings.store_url,
         "cache": str(api.settings.cache.absolute()),
@@ -48,7 +49,7 @@ def _do_part(api: Api, store: Store, job_id: str, request: dict[str, Any], part:
         "request": request,
         "part": part,
     }
-    result = work.run_part(arguments, lambda share, message: None)
+    result = work.run_part(arguments, progress)
     with store.begin() as session:
         jobs.put_part(session, job_id, part, json.loads(json.dumps(result, allow_nan=False)))
 

@@ -5,22 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
-from learners.checks import Check, checks_for
 from learners.neural.examples import Examples, Learned
 from learners.persist import dump, load
 from learners.table import Table
 from tests.learners.neural.families import SmallClassifier, SmallRegressor
-
-
-@pytest.mark.parametrize(
-    ("family", "check"),
-    [(one, check) for one in (SmallClassifier, SmallRegressor) for check in checks_for(one)],
-    ids=lambda value: getattr(value, "name", value),
-)
-def test_a_family_on_the_base_keeps_the_promises(family: Any, check: Check) -> None:
-    check(family)
 
 
 def test_rows_are_held_out_by_class_and_not_learned_from() -> None:

@@ -1,0 +1,1 @@
+"""Feed-forward networks of any number of layers, trained by back-propagation."""

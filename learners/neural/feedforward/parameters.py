@@ -1,0 +1,112 @@
+"""The declared parameters of networks that are trained by gradients."""
+
+from __future__ import annotations
+
+from learners.errors import ParameterError, quoted
+from learners.neural.estimator import NetworkEstimator
+from learners.neural.layout import SCHEMES, Layout
+from learners.neural.training import OPTIMIZERS
+from learners.params import choice, integer, learner, real, sizes
+
+#: Most layers, units of one and weights of all: 160 MB, and as much again for each vector of an optimiser.
+MOST_LAYERS, MOST_UNITS, MOST_WEIGHTS = 10, 5_000, 20_000_000
+_BY_BATCHES = {"optimizer": ("adam", "sgd")}
+
+
+@learner
+class TrainedByGradients(NetworkEstimator):
+    """Layers, and how their weights are found."""
+
+    hidden_units: tuple[int, ...] = sizes(
+        (10,),
+        "Units of each hidden layer, from the inputs on; without any the network is a linear model.",
+        maximum=MOST_UNITS,
+        most=MOST_LAYERS,
+    )
+    activation: str = choice(
+        "tanh",
+        ("sigmoid", "tanh", "relu", "linear"),
+        "What hidden units make of their weighted sum: 1 / (1 + exp(-s)), tanh(s), s where it is positive, or s.",
+    )
+    optimizer: str = choice(
+        "adam",
+        OPTIMIZERS,
+        "How weights are found from the gradient of the loss: descent with momentum by batches; quickprop (Fahlman "
+        "1988); Rprop (Riedmiller and Braun 1993); Adam (Kingma and Ba 2015) by batches; or L-BFGS.",
+    )
+    rate: float | None = real(
+        None,
+        "Length of a step: the learning rate; of Rprop the first step of each weight.",
+        minimum=1e-9,
+        maximum=100,
+        none_means="the optimiser's own",
+        only_with={"optimizer": ("adam", "sgd", "quickprop", "rprop")},
+    )
+    momentum: float = real(
+        0.9,
+        "Share of the last step that the next one repeats.",
+        minimum=0,
+        maximum=0.999,
+        only_with={"optimizer": ("sgd",)},
+    )
+    growth: float = real(
+        1.75,
+        "How many times the last step the next one is at most.",
+        minimum=1,
+        maximum=10,
+        exclusive_minimum=True,
+        only_with={"optimizer": ("quickprop",)},
+    )
+    batch: int | None = integer(
+        32,
+        "Rows after which weights are changed.",
+        minimum=1,
+        none_means="all rows",
+        only_with=_BY_BATCHES,
+    )
+    epochs: int = integer(200, "How often training goes through all rows at most.", minimum=1, maximum=100_000)
+    decay: float = real(
+        1e-4,
+        "Weight decay: what is minimised is the mean loss and half of this times the sum of the squared weights, "
+        "biases left out.",
+        minimum=0,
+        maximum=1_000,
+    )
+    jitter: float = real(
+        0.0,
+        "Standard deviation of noise that is added to the inputs anew in each epoch.",
+        minimum=0,
+        maximum=1_000,
+        only_with={"optimizer": ("adam", "sgd", "quickprop", "rprop")},
+    )
+    patience: int | None = integer(
+        20,
+        "Where rows are held out: epochs without a lower error on them after which training stops. In any case the "
+        "weights of the epoch with the least one are kept.",
+        minimum=1,
+        none_means="training does not stop early",
+    )
+    initial: str = choice(
+        "glorot",
+        SCHEMES,
+        "Initial weights: by the numbers of units on both sides (Glorot and Bengio 2010), of rectified units by those "
+        "before (He et al. 2015), biases 0; or evenly from a range around 0, biases too.",
+    )
+    initial_scale: float = real(0.5, "Half of that range.", minimum=0, maximum=100, only_with={"initial": ("uniform",)})
+
+    def check_together(self) -> None:
+        super().check_together()
+        if self.patience != 20 and self.validation_fraction == 0:
+            raise ParameterError(
+                f"parameter patience = {quoted(self.patience)} has no effect, since no rows are held out to stop by; "
+                "give validation_fraction",
+                field="patience",
+            )
+
+    def _check_size(self, layout: Layout) -> None:
+        if layout.n_weights > MOST_WEIGHTS:
+            raise ParameterError(
+                f"{layout.n_inputs} inputs and hidden_units = {quoted(list(self.hidden_units))} make "
+                f"{layout.n_weights} weights; at most {MOST_WEIGHTS} are learned",
+                field="hidden_units",
+            )

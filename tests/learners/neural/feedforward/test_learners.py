@@ -1,0 +1,136 @@
+"""Feed-forward networks as learners of tables: what they learn; without hidden units they are linear models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_digits
+
+from learners.errors import ParameterError
+from learners.linear import LinearRegressor, LogisticClassifier
+from learners.neural import NeuralNetworkClassifier, NeuralNetworkRegressor
+from learners.table import Table
+from tests.learners.tables import read
+
+XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+OPTIMIZERS = {
+    "sgd": {"rate": 0.5, "batch": None},
+    "quickprop": {"rate": 1.0},
+    "rprop": {},
+    "adam": {"rate": 0.05},
+    "lbfgs": {},
+}
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("loss", ["cross-entropy", "squared"])
+def test_exclusive_or_is_learned_by_every_optimizer(optimizer: str, loss: str) -> None:
+    settings = {"optimizer": optimizer, "loss": loss, "hidden_units": (4,), "decay": 0.0, "epochs": 1500}
+    model = NeuralNetworkClassifier.from_params(settings | OPTIMIZERS[optimizer])
+    model.fit(XOR, ["same", "other", "other", "same"])
+    assert model.predict(XOR).tolist() == ["same", "other", "other", "same"]
+    assert (model.predict_proba(XOR).max(axis=1) > 0.9).all()
+
+
+def test_without_hidden_units_classes_are_those_of_a_logistic_regression() -> None:
+    table, target = read("iris", "class")
+    settings = {"hidden_units": [], "optimizer": "lbfgs", "epochs": 2000}
+    ours = NeuralNetworkClassifier.from_params(settings | {"decay": 0.01}).fit(table, target)
+    peer = LogisticClassifier(alpha=0.01).fit(table, target)
+    np.testing.assert_allclose(ours.predict_proba(table), peer.predict_proba(table), atol=1e-5)
+    weights = np.linspace(0.2, 3.0, table.n_rows)
+    ours = NeuralNetworkClassifier.from_params(settings | {"decay": 0.1}).fit(table, target, weights)
+    peer = LogisticClassifier(alpha=0.1).fit(table, target, weights)
+    np.testing.assert_allclose(ours.predict_proba(table), peer.predict_proba(table), atol=1e-5)
+
+
+def test_without_hidden_units_numbers_are_those_of_a_ridge_regression() -> None:
+    values, target = load_diabetes(return_X_y=True)
+    settings = {"hidden_units": [], "optimizer": "lbfgs", "decay": 0.02, "epochs": 2000}
+    ours = NeuralNetworkRegressor.from_params(settings).fit(values, target)
+    peer = LinearRegressor(penalty="ridge", alpha=0.02).fit(values, target)
+    np.testing.assert_allclose(ours.predict(values), peer.predict(values), atol=1e-3)
+
+
+def test_digits_are_read() -> None:
+    digits = load_digits()
+    held = np.arange(len(digits.target)) % 4 == 3
+    model = NeuralNetworkClassifier(hidden_units=(64,), activation="relu", epochs=30, scaling="range", rate=0.003)
+    model.fit(digits.data[~held], digits.target[~held])
+    assert model.score(digits.data[held], digits.target[held]) >= 0.97
+
+
+def test_rows_held_out_stop_the_training_and_the_best_weights_are_kept() -> None:
+    table, target = read("iris", "class")
+    noisy = np.where(np.arange(150) % 5 == 0, np.roll(target.cells, 60), target.cells)
+    settings: dict[str, Any] = {
+        "hidden_units": (30,),
+        "decay": 0.0,
+        "validation_fraction": 0.3,
+        "patience": 15,
+        "seed": 2,
+    }
+    model = NeuralNetworkClassifier.from_params(settings).fit(table, noisy.astype(int))
+    notes = model.training_notes()
+    judged = model.history_["validation_error"]
+    assert notes["stopped"] == "patience"
+    assert notes["best_epoch"] == int(np.argmin(judged)) + 1
+    assert notes["epochs"] == notes["best_epoch"] + 15 == len(judged)
+    shorter = NeuralNetworkClassifier.from_params(settings | {"epochs": notes["best_epoch"]})
+    shorter.fit(table, noisy.astype(int))
+    assert np.array_equal(shorter.predict_proba(table), model.predict_proba(table))
+
+
+def test_noise_on_the_inputs_smooths_what_is_learned() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.uniform(-1, 1, size=(25, 1))
+    y = np.sign(x[:, 0]) + 0.5 * rng.normal(size=25)
+    settings: dict[str, Any] = {"hidden_units": (30,), "decay": 0.0, "epochs": 1500, "rate": 0.02, "batch": None}
+    rough, smooth = (
+        NeuralNetworkRegressor.from_params(settings | {"jitter": jitter}).fit(x, y) for jitter in (0.0, 0.4)
+    )
+    line = np.linspace(-1, 1, 400)[:, None]
+    assert np.abs(np.diff(smooth.predict(line))).sum() < 0.7 * np.abs(np.diff(rough.predict(line))).sum()
+
+
+@pytest.mark.parametrize(
+    ("settings", "field", "words"),
+    [
+        ({"patience": 5}, "patience", "no rows are held out"),
+        ({"optimizer": "rprop", "batch": 8}, "batch", "has no effect with optimizer"),
+        ({"optimizer": "lbfgs", "jitter": 0.1}, "jitter", "has no effect with optimizer"),
+        ({"loss": "squared", "outputs": "sigmoid"}, "outputs", "has no effect with loss"),
+        ({"hidden_units": [0]}, "hidden_units", "0 to 10 whole numbers >= 1"),
+        ({"hidden_units": [5000, 5000]}, "hidden_units", "at most 20000000 are learned"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(settings: dict[str, Any], field: str, words: str) -> None:
+    with pytest.raises(ParameterError, match=words) as caught:
+        NeuralNetworkClassifier.from_params(settings).fit(XOR, [0, 1, 1, 0])
+    assert caught.value.field == field
+
+
+def test_a_training_that_diverges_says_when_and_what_to_lower() -> None:
+    rng = np.random.default_rng(0)
+    settings = {"optimizer": "sgd", "rate": 100.0, "activation": "linear"}
+    model = NeuralNetworkRegressor.from_params(settings)
+    with pytest.raises(ParameterError, match=r"diverged at epoch \d+: lower the rate") as caught:
+        model.fit(rng.normal(size=(50, 3)), rng.normal(size=50))
+    assert caught.value.field == "rate"
+    assert not model.is_fitted
+
+
+def test_columns_of_text_enter_as_they_are() -> None:
+    table = Table.from_columns(
+        {
+            "outlook": ["sunny", "sunny", "overcast", "rain", None, "rain", "overcast", "sunny"],
+            "windy": [False, True, False, False, False, True, True, None],
+            "humidity": [85.0, 90.0, 86.0, 96.0, 80.0, 70.0, 65.0, None],
+        }
+    )
+    target = ["no", "no", "yes", "yes", "yes", "no", "yes", "no"]
+    model = NeuralNetworkClassifier(epochs=500, rate=0.05).fit(table, target)
+    assert model.predict(table).tolist() == target
+    assert model.inputs_.n_inputs == 3 + 1 + 1 + 1 + 1 + 1  # levels, their gap, windy, its gap, humidity, its gap
