@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import platform
+import sys
 from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +20,43 @@ from learners.params import Parameter
 from learners.table import MISSING, Column, Kind, Series, Table
 
 _ROWS = 24
+_SOURCES = Path(__file__).parent
+_PROCESSORS = Path("/proc/cpuinfo")
+
+
+def marks() -> Path | None:
+    """A folder for word of what is compiled, that lasts as long as the machine code does.
+
+    It lies in the folder of all machine code and is another one after any change of the library, of Python or
+    numba, and on another processor. In it, a file with a learner's name tells that its default kernels are compiled.
+
+    Returns:
+        ``None`` where no folder of machine code is named (``NUMBA_CACHE_DIR``), or word is missing that cannot be
+        written there.
+    """
+    named = os.environ.get("NUMBA_CACHE_DIR")
+    if not named:
+        return None
+    folder = Path(named) / f"compiled-{_fingerprint()[:16]}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    complete = all((folder / learner.name).exists() for learner in LEARNERS)
+    return folder if complete or os.access(folder, os.W_OK) else None
+
+
+def _fingerprint() -> str:
+    """Of all that decides which machine code there is."""
+    found = hashlib.sha256(f"{sys.version} {version('numba')} {platform.machine()}".encode())
+    if _PROCESSORS.exists():
+        first = _PROCESSORS.read_text(encoding="utf-8", errors="replace").partition("\n\n")[0]
+        told = ("model name", "flags", "Features", "CPU part")
+        lines = [line for line in first.splitlines() if line.startswith(told)]
+        found.update("\n".join(lines).encode())
+    for path in sorted(_SOURCES.rglob("*.py")):
+        found.update(path.relative_to(_SOURCES).as_posix().encode() + path.read_bytes())
+    return found.hexdigest()
 
 
 def compile_default(learner: type[Learner]) -> None:

@@ -150,9 +150,9 @@ def health(
 @app.command("compile")
 def compile_kernels() -> None:
     """Compile the learners' kernels into numba's cache, so that no first training waits for the compiler."""
-    from learners.compilation import compile_all
+    from service.operations.work import compile_for_good
 
-    compile_all()
+    compile_for_good()
     _say("compiled")
 
 

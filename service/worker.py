@@ -125,7 +125,7 @@ def _make_engine(settings: Settings) -> Engine:
         "cache_bytes": settings.cache_bytes,
         "error_detail": settings.error_detail,
     }
-    ahead = Ahead(tasks.compile_ahead, settings.scratch)
+    ahead = Ahead(tasks.compile_ahead, tasks.is_compiled, settings.scratch, tasks.marks())
     work = Work(tasks.plan, tasks.expected, tasks.finish, extra | {"compiled": str(ahead.done)})
     options = engine_options(settings)
     warm = partial(tasks.warm, ahead.done)

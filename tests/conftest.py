@@ -8,11 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from service.store.session import Store
 from tests.postgres import Postgres, running_postgres
 
 DATABASES = ("sqlite", "postgresql")
+
+#: The suite tries the same examples in every run, so that red means a change; `make soak` looks for new ones.
+settings.register_profile("suite", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("search", deadline=None, print_blob=True)
+settings.load_profile("suite")
 
 #: One folder for the machine code of all processes of all runs, the container's build included. That build's
 #: user is another one, so anyone may write. Set here, before anything imports numba.

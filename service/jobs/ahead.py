@@ -1,7 +1,8 @@
 """Preparing in a process beside the pool what takes long once on a machine, so that no part waits for it.
 
 Parts are told of a folder in which the preparation leaves word of what is done; until then they do
-without it or wait. Where it was done by an earlier worker of the machine, it takes a few seconds.
+without it or wait. Where the folder lasts, a later worker of the machine has nothing to prepare; else it takes
+some seconds again.
 """
 
 from __future__ import annotations
@@ -30,21 +31,31 @@ class Ahead:
     Args:
         prepare: what is to be done, a function at the top of a module that is given a folder in which to
             leave word; it may take minutes.
-        scratch: where that folder is made.
+        is_prepared: whether word of all of it is in a folder.
+        scratch: where the process keeps its own files.
+        lasting: a folder for the word that outlasts the worker, if there is one.
     """
 
-    def __init__(self, prepare: Callable[[Path], None], scratch: Path) -> None:
+    def __init__(
+        self,
+        prepare: Callable[[Path], None],
+        is_prepared: Callable[[Path], bool],
+        scratch: Path,
+        lasting: Path | None = None,
+    ) -> None:
         self._folder = TemporaryFolder(scratch, "ahead")
-        #: Where the preparation leaves word; gone with the worker.
-        self.done = self._folder.path / "done"
-        self.done.mkdir()
+        #: Where the preparation leaves word; gone with the worker, unless it lasts.
+        self.done = lasting if lasting is not None else self._folder.path / "done"
+        self.done.mkdir(exist_ok=True)
+        self._is_prepared = is_prepared
         self._prepare = partial(prepare, self.done)
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="ahead", daemon=True)
 
     def start(self) -> None:
-        """Begin; the end is not waited for."""
-        self._thread.start()
+        """Begin, unless all is done; the end is not waited for."""
+        if not self._is_prepared(self.done):
+            self._thread.start()
 
     def close(self) -> None:
         """Kill the process if it is still at work."""

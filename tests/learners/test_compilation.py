@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from learners.compilation import _sample, _variants
+from pathlib import Path
+
+import pytest
+
+from learners import compilation
+from learners.compilation import _sample, _variants, marks
 from learners.trees import DecisionTreeClassifier
 
 
@@ -22,3 +27,23 @@ def test_the_sample_has_every_kind_and_missing_values_among_its_cells() -> None:
     assert [column.kind for column in table.columns] == ["numeric", "nominal", "ordinal", "boolean"]
     assert len(DecisionTreeClassifier().fit(table, labels).tree_.leaves()) > 3
     assert len(numbers) == table.n_rows
+
+
+def test_word_of_machine_code_lies_beside_it_and_is_void_after_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
+    first = marks()
+    assert first is not None
+    assert first.parent == tmp_path / "kernels"
+    assert marks() == first
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    (sources / "kernel.py").write_text("changed")
+    monkeypatch.setattr(compilation, "_SOURCES", sources)
+    assert marks() not in (first, None)
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    assert marks() is None
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
+    assert marks() is None

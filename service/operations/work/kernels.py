@@ -11,7 +11,7 @@ from pathlib import Path
 from learners import catalog
 from learners._accel import uncompiled
 from learners.base import Progress
-from learners.compilation import compile_default
+from learners.compilation import compile_all, compile_default, marks
 
 #: A tree of so many cells is grown in a few seconds by plain Python.
 _FEW_CELLS = 30_000
@@ -30,8 +30,23 @@ def compile_ahead(done: Path) -> None:
     with contextlib.suppress(OSError):
         os.nice(_NICENESS)
     for learner in catalog.LEARNERS:
-        compile_default(learner)
-        (done / learner.name).touch()
+        if not (done / learner.name).exists():
+            compile_default(learner)
+            (done / learner.name).touch()
+
+
+def is_compiled(done: Path) -> bool:
+    """Whether :func:`compile_ahead` has nothing left to do."""
+    return all((done / learner.name).exists() for learner in catalog.LEARNERS)
+
+
+def compile_for_good() -> None:
+    """Compile all that any choice of any learner's needs, and leave word of it beside the machine code."""
+    compile_all()
+    done = marks()
+    if done is not None:
+        for learner in catalog.LEARNERS:
+            (done / learner.name).touch()
 
 
 def warm(compiled: Path) -> None:
