@@ -8,12 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import sqrt
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from learners.errors import ParameterError, quoted
 from learners.types import BoolArray, FloatArray
+
+Number = TypeVar("Number", bound=np.generic)
 
 #: What a unit makes of its weighted sum; the place of a name is its code in the kernels.
 ACTIVATIONS = ("linear", "sigmoid", "tanh", "relu", "softmax")
@@ -69,7 +72,7 @@ class Layout:
         bounds = accumulate(((fan_in + 1) * fan_out for fan_in, fan_out in pairwise(self.sizes)), initial=0)
         return [slice(first, end) for first, end in pairwise(bounds)]
 
-    def layers(self, theta: FloatArray) -> list[FloatArray]:
+    def layers(self, theta: NDArray[Number]) -> list[NDArray[Number]]:
         """Views of the weights, shape (P,), layer by layer: (fan_in + 1, fan_out), the biases last.
 
         Of any other vector of so many entries, such as a mask or a gradient, too.
@@ -80,7 +83,7 @@ class Layout:
     def is_bias(self) -> BoolArray:
         """Which weights are biases, shape (P,)."""
         found = np.zeros(self.n_weights, dtype=np.bool_)
-        for layer in self.layers(found):  # type: ignore[arg-type]
+        for layer in self.layers(found):
             layer[-1] = True
         return found
 
