@@ -1,0 +1,1 @@
+"""Cascade correlation: networks that grow hidden unit by hidden unit."""
