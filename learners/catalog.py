@@ -18,7 +18,12 @@ from learners.linear import LinearRegressor, LogisticClassifier
 from learners.neighbors.classifier import NearestNeighborsClassifier
 from learners.neighbors.local_linear import LocalLinearRegressor
 from learners.neighbors.regressor import NearestNeighborsRegressor
-from learners.neural import NeuralNetworkClassifier, NeuralNetworkRegressor
+from learners.neural import (
+    CascadeCorrelationClassifier,
+    CascadeCorrelationRegressor,
+    NeuralNetworkClassifier,
+    NeuralNetworkRegressor,
+)
 from learners.persist import dump
 from learners.rules.classifier import RuleSetClassifier
 from learners.trees.classifier import DecisionTreeClassifier
@@ -37,6 +42,8 @@ LEARNERS: tuple[type[Learner], ...] = (
     LogisticClassifier,
     NeuralNetworkClassifier,
     NeuralNetworkRegressor,
+    CascadeCorrelationClassifier,
+    CascadeCorrelationRegressor,
     AdaBoostClassifier,
     BaggingClassifier,
     BaggingRegressor,

@@ -1,6 +1,13 @@
 """Neural networks: layers, passes and training on arrays beneath, learners of tables above."""
 
+from learners.neural.cascade.classifier import CascadeCorrelationClassifier
+from learners.neural.cascade.regressor import CascadeCorrelationRegressor
 from learners.neural.feedforward.classifier import NeuralNetworkClassifier
 from learners.neural.feedforward.regressor import NeuralNetworkRegressor
 
-__all__ = ["NeuralNetworkClassifier", "NeuralNetworkRegressor"]
+__all__ = [
+    "CascadeCorrelationClassifier",
+    "CascadeCorrelationRegressor",
+    "NeuralNetworkClassifier",
+    "NeuralNetworkRegressor",
+]

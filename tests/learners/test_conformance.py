@@ -48,7 +48,8 @@ def _briefly(learner: type[Learner]) -> dict[str, Any]:
     names = {parameter.name for parameter in learner.parameters()}
     if {"epochs", "batch"} <= names:
         return {"epochs": 15, "batch": None}
-    return {"members": 4} if "members" in names else {}
+    few = {"members": 4, "max_hidden": 2, "output_epochs": 15, "candidate_epochs": 15}
+    return {name: few[name] for name in names & set(few)}
 
 
 #: Other settings that lead through other code: C4.5 as published, and best-first growth.
@@ -105,6 +106,18 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
             "optimizer": "rprop",
             "epochs": 8,
             "scaling": "range",
+        },
+    ),
+    "cascade-siblings": (
+        "cascade-correlation-classifier",
+        {
+            "loss": "cross-entropy",
+            "placement": "both",
+            "activation": "mixed",
+            "candidates": 6,
+            "max_hidden": 3,
+            "output_epochs": 8,
+            "candidate_epochs": 8,
         },
     ),
     "best-first": ("decision-tree-regressor", {"max_leaves": 8, "nominal": "one-vs-rest", "min_leaf": 3}),

@@ -32,6 +32,10 @@ _BESIDE |= {
     for task in ("classifier", "regressor")
     for parameter, few in (("patience", {"epochs": 300}), ("epochs", {"patience": 5}))
 }
+_BESIDE |= {
+    (f"cascade-correlation-{task}", "growth_patience"): {"validation_fraction": 0.3}
+    for task in ("classifier", "regressor")
+}
 
 #: Numbers that are amounts of work, and the most that is learned with: above it they are only accepted or refused.
 _WORK = {"members": 4, "epochs": 40, "max_degree": 4, "n_alphas": 40}
