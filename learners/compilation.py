@@ -114,8 +114,9 @@ def _exercise(learner: type[Learner], params: dict[str, Any]) -> None:
 
 
 def _briefly(learner: type[Learner]) -> dict[str, Any]:
-    """Two members of an ensemble call every kernel that a hundred call."""
-    return {"members": 2} if any(parameter.name == "members" for parameter in learner.parameters()) else {}
+    """Two members of an ensemble call every kernel that a hundred call, and two epochs those of two hundred."""
+    names = {parameter.name for parameter in learner.parameters()}
+    return {name: 2 for name in ("members", "epochs") if name in names}
 
 
 def _sample() -> tuple[Table, Series, Series]:

@@ -60,7 +60,7 @@ def kernels(compiled: str | None, learner: str, n_cells: int, progress: Progress
     """How kernels are run: those of a small part as plain Python, as long as they are being compiled.
 
     The first training on a machine so takes some seconds instead of the compiler's time; the model is
-    the same to the bit. A large part waits for the compiler rather than do its work a second time.
+    the same to the bit. A large part waits for the compiler, and so does a network, which goes through its rows often.
 
     Args:
         compiled: the folder of :func:`compile_ahead`, if there is one.
@@ -71,7 +71,7 @@ def kernels(compiled: str | None, learner: str, n_cells: int, progress: Progress
     if compiled is None:
         return contextlib.nullcontext()
     flag = Path(compiled) / learner
-    if not flag.exists() and n_cells <= _FEW_CELLS:
+    if not flag.exists() and n_cells <= _FEW_CELLS and catalog.get(learner).learns_uncompiled:
         return uncompiled()
     give_up_at = time.monotonic() + _COMPILER_SECONDS
     while not flag.exists() and flag.parent.exists() and time.monotonic() < give_up_at:
