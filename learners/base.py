@@ -65,6 +65,7 @@ class Capabilities:
         texts: whether columns may hold texts that are compared as such.
         sequences: whether columns may hold sequences of numbers.
         weights: whether ``fit`` takes row weights.
+        supervised: whether it learns from a target; else ``fit`` leaves ``y`` aside, and what it answers should be 0.
         column_order_matters: whether training columns in another order may give another model where
             two are equally good.
         draws_columns: whether chance, by the columns' places, decides which are looked at.
@@ -80,6 +81,7 @@ class Capabilities:
     texts: bool = False
     sequences: bool = False
     weights: bool = True
+    supervised: bool = True
     column_order_matters: bool = False
     draws_columns: bool = False
     row_order_matters: bool = False
@@ -243,9 +245,16 @@ class Learner(Parameterised, ABC):
 
     def __sklearn_tags__(self) -> Any:
         """Called by scikit-learn alone, so it is there to import when this runs."""
-        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags, TransformerTags
 
         classification = self.capabilities.task == "classification"
+        if not self.capabilities.supervised:
+            return Tags(
+                estimator_type=None,
+                target_tags=TargetTags(required=False),
+                transformer_tags=TransformerTags(),
+                input_tags=InputTags(allow_nan=self.capabilities.missing),
+            )
         return Tags(
             estimator_type="classifier" if classification else "regressor",
             target_tags=TargetTags(required=True),

@@ -19,6 +19,7 @@ from learners.neighbors.classifier import NearestNeighborsClassifier
 from learners.neighbors.local_linear import LocalLinearRegressor
 from learners.neighbors.regressor import NearestNeighborsRegressor
 from learners.neural import (
+    Autoencoder,
     CascadeCorrelationClassifier,
     CascadeCorrelationRegressor,
     NeuralNetworkClassifier,
@@ -44,6 +45,7 @@ LEARNERS: tuple[type[Learner], ...] = (
     NeuralNetworkRegressor,
     CascadeCorrelationClassifier,
     CascadeCorrelationRegressor,
+    Autoencoder,
     AdaBoostClassifier,
     BaggingClassifier,
     BaggingRegressor,

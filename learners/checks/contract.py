@@ -165,26 +165,41 @@ def arrays_and_tables_are_one(make: MakeLearner) -> None:
         require_same(answers(model, form), wanted, f"X given as {type(form).__name__}")
 
 
-def bad_training_data_is_refused(make: MakeLearner) -> None:
-    """No rows, no columns, unequal lengths, a target with gaps, infinite cells: refused in a sentence."""
+def bad_rows_are_refused(make: MakeLearner) -> None:
+    """No rows, no columns, infinite cells: refused in a sentence."""
     sample = samples.numeric(type(make()).capabilities.task)
     table, target = sample.table, sample.target
     nothing = np.empty(0, dtype=np.int64)
-
-    def refused(what: str, X: Any, y: Any) -> str:
-        model = make()
-        message = str(refusal(DataError, lambda: model.fit(X, y), what))
-        require(not model.is_fitted, f"{what}: refused, but the learner counts as fitted")
-        return message
-
-    refused("no rows", table.take(nothing), target.take(nothing))
-    refused("no columns", table.select([]), target)
-    refused("unequal lengths", table, target.take(np.arange(5)))
-    refused("no target", table, None)
-    gap = target.cells.copy()
-    gap[7] = MISSING
-    require("row 7" in refused("a missing target", table, Series(target.column, gap)), "the row is not named")
+    _refused(make, "no rows", table.take(nothing), target.take(nothing))
+    _refused(make, "no columns", table.select([]), target)
     infinite = table.values.copy()
     infinite[3, 1] = np.inf
-    message = refused("an infinite cell", Table(table.columns, infinite), target)
+    message = _refused(make, "an infinite cell", Table(table.columns, infinite), target)
     require("'width'" in message and "row 3" in message, f"column and row are not named: {message}")
+
+
+def bad_targets_are_refused(make: MakeLearner) -> None:
+    """None, of another length, with gaps: refused in a sentence."""
+    sample = samples.numeric(type(make()).capabilities.task)
+    table, target = sample.table, sample.target
+    _refused(make, "unequal lengths", table, target.take(np.arange(5)))
+    _refused(make, "no target", table, None)
+    gap = target.cells.copy()
+    gap[7] = MISSING
+    message = _refused(make, "a missing target", table, Series(target.column, gap))
+    require("row 7" in message, f"the row is not named: {message}")
+
+
+def _refused(make: MakeLearner, what: str, X: Any, y: Any) -> str:
+    model = make()
+    message = str(refusal(DataError, lambda: model.fit(X, y), what))
+    require(not model.is_fitted, f"{what}: refused, but the learner counts as fitted")
+    return message
+
+
+def target_is_left_aside(make: MakeLearner) -> None:
+    """What learns from rows alone learns the same whatever is given as the target, or nothing."""
+    sample = samples.mixed(type(make()).capabilities)
+    wanted = dump(make().fit(sample.table, None).get_state())
+    for given in (sample.target, sample.target.take(np.arange(5)), "anything"):
+        require(dump(make().fit(sample.table, given).get_state()) == wanted, "the target changed what was learned")

@@ -23,14 +23,13 @@ EVERY: tuple[CheckFunction, ...] = (
     contract.refit_forgets,
     contract.inputs_are_unchanged,
     contract.arrays_and_tables_are_one,
-    contract.bad_training_data_is_refused,
+    contract.bad_rows_are_refused,
     prediction.one_row_equals_batch,
     prediction.no_rows_give_no_answers,
     prediction.answers_are_finite,
     prediction.columns_are_found_by_name,
     prediction.wrong_columns_are_refused,
     prediction.threads_may_share_a_model,
-    data.one_row_is_learned,
     data.one_column_is_learned,
     data.constant_columns_are_learned,
     data.hard_numbers_are_learned_or_refused,
@@ -51,6 +50,8 @@ CLASSIFIERS: tuple[CheckFunction, ...] = (
     metamorphic.class_order_does_not_matter,
 )
 REGRESSORS: tuple[CheckFunction, ...] = (data.constant_target_is_answered,)
+SUPERVISED: tuple[CheckFunction, ...] = (contract.bad_targets_are_refused, data.one_row_is_learned)
+UNSUPERVISED: tuple[CheckFunction, ...] = (contract.target_is_left_aside,)
 WITH_MISSING: tuple[CheckFunction, ...] = (data.missing_cells_are_answered,)
 WITHOUT_MISSING: tuple[CheckFunction, ...] = (data.missing_cells_are_refused,)
 WITH_CATEGORIES: tuple[CheckFunction, ...] = (
@@ -94,7 +95,11 @@ def checks_for(learner: type[Learner]) -> list[Check]:
     able = learner.capabilities
     functions = [
         *EVERY,
-        *(CLASSIFIERS if able.task == "classification" else REGRESSORS),
+        *(
+            SUPERVISED + (CLASSIFIERS if able.task == "classification" else REGRESSORS)
+            if able.supervised
+            else UNSUPERVISED
+        ),
         *(WITH_MISSING if able.missing else WITHOUT_MISSING),
         *(WITH_CATEGORIES if able.categories else WITHOUT_CATEGORIES),
         *(WITH_WEIGHTS if able.weights else WITHOUT_WEIGHTS),

@@ -1,11 +1,13 @@
 """Neural networks: layers, passes and training on arrays beneath, learners of tables above."""
 
+from learners.neural.autoencoder.estimator import Autoencoder
 from learners.neural.cascade.classifier import CascadeCorrelationClassifier
 from learners.neural.cascade.regressor import CascadeCorrelationRegressor
 from learners.neural.feedforward.classifier import NeuralNetworkClassifier
 from learners.neural.feedforward.regressor import NeuralNetworkRegressor
 
 __all__ = [
+    "Autoencoder",
     "CascadeCorrelationClassifier",
     "CascadeCorrelationRegressor",
     "NeuralNetworkClassifier",

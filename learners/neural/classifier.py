@@ -10,7 +10,7 @@ from learners.base import Capabilities, Classifier, ModelState, Progress, check_
 from learners.class_weights import class_factors, class_weight_parameter, weigh
 from learners.decisions import plain_utility, utility_matrix, utility_parameter
 from learners.neural.estimator import NetworkEstimator
-from learners.neural.targets import ClassTarget, Link, NumberTarget
+from learners.neural.targets import AnyTarget, ClassTarget, Link
 from learners.params import learner
 from learners.table import Column
 from learners.types import FloatArray
@@ -79,5 +79,5 @@ class NetworkClassifier(NetworkEstimator, Classifier):
         return made
 
     @classmethod
-    def _outputs(cls, state: ModelState, made: Self) -> NumberTarget | ClassTarget:
+    def _outputs(cls, state: ModelState, made: Self) -> AnyTarget:
         return ClassTarget.from_arrays(state.arrays, len(made.target_.levels), state.header["link"])

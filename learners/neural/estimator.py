@@ -5,14 +5,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-import numpy as np
-
 from learners.base import Progress
 from learners.evaluation.folds import hold_out
 from learners.neural.examples import ConstantNetwork, Examples, Learned, Part
 from learners.neural.fitted import FittedNetwork
 from learners.neural.inputs import AnyInputs, Inputs
-from learners.neural.targets import ClassTarget, NumberTarget
+from learners.neural.targets import AnyTarget, ClassTarget, Link, NumberTarget
 from learners.params import choice, flag, integer, learner, real
 from learners.preprocessing.scale import SCALINGS
 from learners.table import Kind, Series, Table
@@ -77,23 +75,33 @@ class NetworkEstimator(FittedNetwork):
         if outputs.is_constant or not inputs.n_inputs:
             learned = Learned(ConstantNetwork(outputs.mean_scores()))
         else:
-            examples = self._examples(table, target, weights, inputs, outputs)
-            learned = self._learn(examples, lambda share, message: progress(_LEARNED * share, message))
+            part = Part(inputs.batch(table), outputs.coded(target.cells), weights)
+            link: Link = "identity" if isinstance(outputs, NumberTarget) else outputs.link
+            codes = None if isinstance(outputs, NumberTarget) else outputs.places(target.cells)
+            learned = self._learn(self._parted(part, link, inputs, codes), self._portion(progress))
+        self._keep(X, table, target, inputs, outputs, learned)
+
+    def _parted(self, part: Part, link: Link, inputs: AnyInputs, codes: FloatArray | None = None) -> Examples:
+        """Rows to learn from and rows to stop by, by class where codes are given."""
+        fraction, n_rows = float(self.validation_fraction), len(part.weights)
+        if not fraction or n_rows < 2:
+            return Examples(part, None, link, inputs, int(self.seed))
+        split, _ = hold_out(n_rows, fraction, int(self.seed), codes)
+        training, validation = (
+            Part(inputs.take(part.rows, rows), part.targets[rows], part.weights[rows])
+            for rows in (split.train, split.test)
+        )
+        return Examples(training, validation, link, inputs, int(self.seed))
+
+    def _keep(
+        self, X: Any, table: Table, target: Series, inputs: AnyInputs, outputs: AnyTarget, learned: Learned
+    ) -> None:
         self.inputs_, self.outputs_, self.network_ = inputs, outputs, learned.network
         self.history_, self.notes_, self.warnings_ = learned.history, learned.notes, learned.warnings
         self.target_ = target.column
         self._remember_columns(X, table)
 
-    def _examples(
-        self, table: Table, target: Series, weights: FloatArray, inputs: AnyInputs, outputs: NumberTarget | ClassTarget
-    ) -> Examples:
-        rows, coded = inputs.batch(table), outputs.coded(target.cells)
-        known, judged = np.arange(table.n_rows), None
-        if self.validation_fraction > 0 and table.n_rows > 1:
-            codes = outputs.places(target.cells) if isinstance(outputs, ClassTarget) else None
-            split, _ = hold_out(table.n_rows, float(self.validation_fraction), int(self.seed), codes)
-            known = split.train
-            judged = Part(inputs.take(rows, split.test), coded[split.test], weights[split.test])
-        training = Part(inputs.take(rows, known), coded[known], weights[known])
-        link = outputs.link if isinstance(outputs, ClassTarget) else "identity"
-        return Examples(training, judged, link, inputs, int(self.seed))
+    @staticmethod
+    def _portion(progress: Progress) -> Progress:
+        """What a family tells of its learning, as a portion of the whole fit."""
+        return lambda share, message: progress(_LEARNED * share, message)

@@ -15,7 +15,7 @@ from learners.neural.attributing import Attributions, integrate
 from learners.neural.examples import ConstantNetwork, Network
 from learners.neural.explanation import AttributedScore, AttributionExplanation
 from learners.neural.inputs import AnyInputs, Inputs
-from learners.neural.targets import ClassTarget, NumberTarget
+from learners.neural.targets import AnyTarget, ClassTarget, NumberTarget
 from learners.table import UNSEEN, Table
 from learners.types import Array, FloatArray, IntArray, Scalar
 
@@ -42,7 +42,7 @@ class FittedNetwork(Learner):
     network_type: ClassVar[type[Network]]
 
     inputs_: AnyInputs
-    outputs_: NumberTarget | ClassTarget
+    outputs_: AnyTarget
     network_: Network
     history_: dict[str, FloatArray]
     notes_: dict[str, Any]
@@ -53,6 +53,11 @@ class FittedNetwork(Learner):
         if not table.n_rows:
             return np.empty((0, self.outputs_.n_outputs))
         return self.network_.scores(self.inputs_.batch(table))
+
+    @property
+    def reason_size(self) -> int:
+        """How many contributions the reason of a row tells at most."""
+        return len(self.columns_) * self.outputs_.n_outputs
 
     def explain(self, X: Any) -> list[Explanation]:
         """What each column adds to the scores, by integrated gradients; see :mod:`learners.neural.attributing`."""
@@ -105,7 +110,7 @@ class FittedNetwork(Learner):
                 baseline,
                 flats,
             )
-        if isinstance(self.outputs_, ClassTarget):
+        if not isinstance(self.outputs_, NumberTarget):
             return found
         ends = self.outputs_.answers(np.append(found.baseline, found.scores)[:, None])
         return Attributions(found.amounts * self.outputs_.unit, float(ends[0]), ends[1:])
@@ -170,7 +175,7 @@ class FittedNetwork(Learner):
 
     @classmethod
     @abstractmethod
-    def _outputs(cls, state: ModelState, made: Self) -> NumberTarget | ClassTarget:
+    def _outputs(cls, state: ModelState, made: Self) -> AnyTarget:
         """What output units stand for, of a stored model that knows its target."""
 
 

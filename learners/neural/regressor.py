@@ -10,7 +10,7 @@ import numpy as np
 from learners.base import ModelState, Progress, Regressor, check_training, check_weights, no_progress
 from learners.neural.classifier import NETWORK_CLASSIFIER
 from learners.neural.estimator import NetworkEstimator
-from learners.neural.targets import ClassTarget, NumberTarget
+from learners.neural.targets import AnyTarget, NumberTarget
 from learners.params import learner
 from learners.types import FloatArray
 
@@ -41,5 +41,5 @@ class NetworkRegressor(NetworkEstimator, Regressor):
         return self.outputs_.answers(self._scores(table))
 
     @classmethod
-    def _outputs(cls, state: ModelState, made: Self) -> NumberTarget | ClassTarget:
+    def _outputs(cls, state: ModelState, made: Self) -> AnyTarget:
         return NumberTarget.from_arrays(state.arrays)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, Self, TypeAlias
+from typing import Literal, Protocol, Self, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,24 @@ from learners.types import Array, FloatArray
 Link: TypeAlias = links.Link | Literal["sigmoids"]
 #: Beyond this a logistic function is 0 or 1 to the last bit.
 _SATURATED = 700.0
+
+
+class AnyTarget(Protocol):
+    """What an estimator needs of its target."""
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all rows have one answer, so that there is nothing to learn."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of output units."""
+
+    def answers(self, scores: FloatArray) -> FloatArray:
+        """The answers of n rows from their scores (n, O)."""
+
+    def to_arrays(self) -> dict[str, Array]:
+        """The target as arrays by name, each name with ``target_`` before it."""
 
 
 @dataclass(frozen=True, eq=False)

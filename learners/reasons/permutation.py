@@ -49,6 +49,8 @@ class PermutationImportance:
 
 def default_metric(learner: Learner) -> str:
     """By what a model is judged if nobody says."""
+    if not learner.capabilities.supervised:
+        return "mean_absolute_error"  # of answers that should all be 0, which R^2 says nothing of
     return "accuracy" if isinstance(learner, Classifier) else "r2"
 
 

@@ -41,6 +41,7 @@ def _describe(learner: Any) -> dict[str, Any]:
         "texts": able.texts,
         "sequences": able.sequences,
         "weights": able.weights,
+        "supervised": able.supervised,
         "explanations": list(able.explanations),
         "exports": list(able.exports),
         "parameters": learner.parameter_schema(),

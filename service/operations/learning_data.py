@@ -16,6 +16,7 @@ import numpy as np
 from learners.decisions import utility_matrix
 from learners.errors import DataError, quoted
 from learners.evaluation import Judging
+from learners.neural.autoencoder.estimator import RECONSTRUCTION_ERROR
 from learners.table import Series, Table
 from learners.types import FloatArray, IntArray
 from learners.validation import check_weights
@@ -84,7 +85,7 @@ def prepare(path: Path, request: Mapping[str, Any]) -> LearningData:
 
 
 def _prepare(table: Table, request: Mapping[str, Any]) -> LearningData:
-    target = table.column(request["target"])
+    target = target_of(table, request["target"])
     weights = weights_of(table, request.get("weights"))
     features = select(table, request["features"])
     known = ~np.isnan(target.cells)
@@ -95,6 +96,11 @@ def _prepare(table: Table, request: Mapping[str, Any]) -> LearningData:
     groups, times = (table.column(evaluation[name]) if name in evaluation else None for name in ("groups", "time"))
     data = LearningData(features, target, weights, len(known) - kept, groups, times)
     return data if kept == len(known) else data.taken(np.flatnonzero(known))
+
+
+def target_of(table: Table, name: str | None) -> Series:
+    """A column of the table; for a learner without a target, whose request names none, what it should answer."""
+    return Series(RECONSTRUCTION_ERROR, np.zeros(table.n_rows)) if name is None else table.column(name)
 
 
 def select(table: Table, names: Sequence[str]) -> Table:

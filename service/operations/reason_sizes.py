@@ -88,7 +88,7 @@ def reason_sizes(learner: Learner, values: FloatArray) -> Iterator[IntArray]:
             functions = learner.functions_
             yield np.full(len(part), len(functions.parts) * len(functions.intercepts), np.int64)
         elif isinstance(learner, FittedNetwork):
-            yield np.full(len(part), len(learner.columns_) * learner.outputs_.n_outputs, np.int64)
+            yield np.full(len(part), learner.reason_size, np.int64)
         else:
             yield np.zeros(len(part), np.int64)
 

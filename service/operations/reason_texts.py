@@ -53,6 +53,16 @@ def _attributions(reason: dict[str, Any]) -> str:
     return "; ".join(map(_sum, reason["scores"]))
 
 
+def _reconstruction(reason: dict[str, Any]) -> str:
+    code = ", ".join(f"{number:.6g}" for number in reason["code"])
+    ordered = sorted(reason["reconstructed"], key=lambda one: -float(one["error"]))
+    errors = (
+        f"{one['error']:.6g} ({one['column']} = {plain_text(one['observed'])}, back {plain_text(one['reconstructed'])})"
+        for one in ordered
+    )
+    return f"code ({code}); errors {' + '.join(errors)}"
+
+
 def _sum(predictor: dict[str, Any]) -> str:
     """A linear predictor, or a network's score."""
     added = "".join(
@@ -92,6 +102,7 @@ _TEXTS = {
     "neighbours": _neighbours,
     "contributions": _contributions,
     "attributions": _attributions,
+    "reconstruction": _reconstruction,
     "additive": _additive,
     "votes": _votes,
 }

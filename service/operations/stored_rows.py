@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from learners.errors import LearnerError, quoted
+from learners.neural.autoencoder.estimator import RECONSTRUCTION_ERROR
 from learners.table import UNSEEN, Column, Table
 from learners.types import FloatArray
 from service.errors import Fault, Invalid, TooLarge
@@ -91,6 +92,8 @@ def read_stored(shelf: Shelf, model: ServedModel, dataset_id: str | None) -> Sto
 
 def truth_of(table: Table, target: Column) -> FloatArray:
     """The target by the model's codes; NaN where the rows do not have it, or in a way that the model does not know."""
+    if target == RECONSTRUCTION_ERROR:
+        return np.zeros(table.n_rows)  # of a learner without a target: what it should answer
     if target.name not in table.names:
         return np.full(table.n_rows, np.nan)
     series = table.column(target.name)

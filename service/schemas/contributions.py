@@ -49,6 +49,18 @@ class AttributedScore(Answer):
     score: float
 
 
+class ReconstructedColumn(Answer):
+    """One column of a row and of what comes back of it."""
+
+    column: str
+    observed: _Value | None = Field(
+        description="the row's value, of an unseen level as it was sent; null where missing"
+    )
+    state: Literal["known", "missing", "unseen"]
+    reconstructed: _Value | None = Field(description="null of a column of which training knew no value")
+    error: float = Field(description="the squares of what its inputs differ by, divided by the number of all inputs")
+
+
 class Coefficient(Answer):
     """A coefficient of a linear function in the units of the data; what has no standard error has null."""
 

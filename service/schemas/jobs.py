@@ -113,13 +113,15 @@ class Output(RequestBody):
 class JobRequest(RequestBody):
     """A piece of work to be done in the background.
 
-    `train`, `cross-validate`, `select` and `learning-curve` need `target` and `learner`; `evaluate` and `predict`
-    need `version`.
+    `train`, `cross-validate`, `select` and `learning-curve` need `learner` and, unless that learns without one,
+    `target`; `evaluate` and `predict` need `version`.
     """
 
     kind: JobKind
     dataset: DatasetId
-    target: ColumnName | None = Field(None, description="the column to be predicted")
+    target: ColumnName | None = Field(
+        None, description="the column to be predicted; none for a learner that is not `supervised`"
+    )
     learner: ShortText | None = Field(
         None, description="a name of the catalogue", examples=["decision-tree-classifier"]
     )

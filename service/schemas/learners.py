@@ -27,6 +27,7 @@ class Learner(Answer):
     texts: bool = Field(description="whether it takes columns of texts that are compared as such")
     sequences: bool = Field(description="whether it takes columns of sequences of numbers")
     weights: bool = Field(description="whether rows may carry weights")
+    supervised: bool = Field(description="whether it learns from a target; else a job names none")
     explanations: list[str] = Field(description="kinds of explanation it gives")
     exports: list[str] = Field(description="formats it can be exported to")
     parameters: dict[str, Any] = Field(description="JSON Schema (2020-12) of the object of its parameters")

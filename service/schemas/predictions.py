@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, WithJsonSchema
 
 from service.schemas.base import Answer, ProblemFault
-from service.schemas.contributions import AttributedScore, LinearPredictor
+from service.schemas.contributions import AttributedScore, LinearPredictor, ReconstructedColumn
 from service.schemas.ensembles import ColumnVotes, MemberVote
 from service.schemas.linear import LinearReason
 from service.schemas.neighbours import NeighbourInterval, NeighbourReason, OmittedNeighbours
@@ -252,11 +252,14 @@ class Explanation(Prediction):
 
     A `path` has the branches that the row followed; a `rule` the first rule that covers the row; `neighbours` the
     training rows that voted, the nearest first; `contributions` what each column adds to a linear model's answer;
-    `attributions` what each column adds to a network's scores; `votes` every member's vote and the paths of a few;
-    `additive` what each column adds to the votes.
+    `attributions` what each column adds to a network's scores; `reconstruction` an autoencoder's code and what comes
+    back; `votes` every member's vote and the paths of a few; `additive` what each column adds to the votes.
     """
 
-    kind: Literal["path", "rule", "neighbours", "contributions", "attributions", "votes", "additive"] | None = None
+    kind: (
+        Literal["path", "rule", "neighbours", "contributions", "attributions", "reconstruction", "votes", "additive"]
+        | None
+    ) = None
     branches: list[Branch] | None = None
     omitted: Omitted | None = None
     rank: int | None = Field(None, description="the rule's place, from 1 on")
@@ -294,6 +297,10 @@ class Explanation(Prediction):
     )
     predictors: list[LinearPredictor] | None = Field(None, description="linear functions of the row")
     scores: list[AttributedScore] | None = Field(None, description="of a network")
+    code: list[float] | None = Field(None, description="of an autoencoder: what the units of the middle layer say")
+    reconstructed: list[ReconstructedColumn] | None = Field(
+        None, description="of an autoencoder; the errors added up are the answer"
+    )
     votes: list[MemberVote] | None = None
     paths: list[MemberPath] | None = Field(None, description="of the members that the answer owes most")
     against: Label | None = Field(None, description="of additive reasons: the class with the next most votes")

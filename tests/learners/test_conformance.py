@@ -154,7 +154,8 @@ def test_every_check_is_listed() -> None:
     listed: set[Any] = set()
     for task in ("classification", "regression"):
         for switch in (True, False):
-            capabilities = dataclasses.replace(able, task=task, missing=switch, categories=switch, weights=switch)
+            switches = dict.fromkeys(("missing", "categories", "weights", "supervised"), switch)
+            capabilities = dataclasses.replace(able, task=task, **switches)
             chosen = checks_for(type("Some", (Majority,), {"capabilities": capabilities}))
             listed |= {check.function for check in chosen}
     assert listed == written

@@ -28,8 +28,8 @@ _BESIDE = {("decision-tree-classifier", "confidence"): {"pruning": "error-based"
     for parameter, few in (("max_degree", {"folds": 2}), ("folds", {"max_degree": 2}), ("seed", {"max_degree": 2}))
 }
 _BESIDE |= {
-    (f"neural-network-{task}", parameter): {"validation_fraction": 0.3} | few  # there is something to stop by
-    for task in ("classifier", "regressor")
+    (learner, parameter): {"validation_fraction": 0.3} | few  # there is something to stop by
+    for learner in ("neural-network-classifier", "neural-network-regressor", "autoencoder")
     for parameter, few in (("patience", {"epochs": 300}), ("epochs", {"patience": 5}))
 }
 _BESIDE |= {

@@ -16,6 +16,7 @@ from learners.ensembles.parameters import TreeMembers
 from learners.linear import LinearRegressor, LogisticClassifier
 from learners.neighbors import LocalLinearRegressor, NearestNeighborsClassifier, NearestNeighborsRegressor
 from learners.neural import (
+    Autoencoder,
     CascadeCorrelationClassifier,
     CascadeCorrelationRegressor,
     NeuralNetworkClassifier,
@@ -69,6 +70,7 @@ EXPECTED = {
     NeuralNetworkRegressor: COMMON,
     CascadeCorrelationClassifier: {**COMMON, **ORDERED, **BY_HEART},
     CascadeCorrelationRegressor: COMMON,
+    Autoencoder: {name: COMMON[name] for name in ("check_estimators_unfitted",)},
     AdaBoostClassifier: {**COMMON, **NOISE},
     BaggingClassifier: {**COMMON, **DRAWN},
     BaggingRegressor: COMMON,

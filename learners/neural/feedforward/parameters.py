@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from learners.errors import ParameterError, quoted
 from learners.neural.estimator import NetworkEstimator
-from learners.neural.layout import SCHEMES, Layout
+from learners.neural.layout import SCHEMES
 from learners.neural.training import OPTIMIZERS
 from learners.params import choice, integer, learner, real, sizes
 
-#: Most layers, units of one and weights of all: 160 MB, and as much again for each vector of an optimiser.
-MOST_LAYERS, MOST_UNITS, MOST_WEIGHTS = 10, 5_000, 20_000_000
+#: Most layers, and units of one.
+MOST_LAYERS, MOST_UNITS = 10, 5_000
 _BY_BATCHES = {"optimizer": ("adam", "sgd")}
 
 
 @learner
-class TrainedByGradients(NetworkEstimator):
+class GradientParameters(NetworkEstimator):
     """Layers, and how their weights are found."""
 
     hidden_units: tuple[int, ...] = sizes(
@@ -101,12 +101,4 @@ class TrainedByGradients(NetworkEstimator):
                 f"parameter patience = {quoted(self.patience)} has no effect, since no rows are held out to stop by; "
                 "give validation_fraction",
                 field="patience",
-            )
-
-    def _check_size(self, layout: Layout) -> None:
-        if layout.n_weights > MOST_WEIGHTS:
-            raise ParameterError(
-                f"{layout.n_inputs} inputs and hidden_units = {quoted(list(self.hidden_units))} make "
-                f"{layout.n_weights} weights; at most {MOST_WEIGHTS} are learned",
-                field="hidden_units",
             )

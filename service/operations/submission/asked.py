@@ -53,6 +53,11 @@ class Asked:
         )
         return False
 
+    @property
+    def is_supervised(self) -> bool:
+        """Whether the learner that is named learns from a target."""
+        return self.learner is None or self.learner.capabilities.supervised
+
     def usable_rows(self) -> int:
         """Number of rows that have a target."""
         column = self.columns.get(str(self.request.get("target")), {})

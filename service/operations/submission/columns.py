@@ -15,6 +15,13 @@ def target(asked: Asked) -> Any:
     name: Any = asked.request.get("target")
     if name is None:
         return None
+    if not asked.is_supervised:
+        asked.refuse(
+            f"{asked.request.get('learner')} learns without a target; leave it out, and name in excluded what it is "
+            "not to learn from",
+            "target",
+        )
+        return name
     if not asked.is_column(name, "target") or asked.learner is None:
         return name
     if asked.columns[name]["kind"] in OPEN_KINDS:

@@ -33,6 +33,7 @@ def check_fields(asked: Asked) -> None:
             continue
         owners = [owner for owner, fields in FIELDS.items() if name in fields]
         asked.refuse(f"{name} has no effect in a job {kind}; it is of {', '.join(owners)}", name, allowed=owners)
-    for name in _NEEDED[kind]:
+    needed = [name for name in _NEEDED[kind] if name != "target" or asked.is_supervised]
+    for name in needed:
         if asked.request.get(name) is None:
             asked.refuse(f"a job {kind} needs {name}", name)

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from learners.columns import Column
 from learners.errors import ParameterError, quoted
+from learners.neural.autoencoder.estimator import RECONSTRUCTION_ERROR
 from service import registry
 from service.errors import Invalid, NotFound, ServiceError
 from service.operations.decision import read_decision
@@ -51,7 +52,7 @@ def _check_columns(asked: Asked, found: ModelVersion) -> None:
             column=absent[0],
         )
     target = found.schema["target"]
-    if not evaluates:
+    if not evaluates or Column.from_json(target) == RECONSTRUCTION_ERROR:
         return
     if target["name"] not in asked.columns:
         asked.refuse(f"the dataset lacks the target {quoted(target['name'])}", "dataset", column=target["name"])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from sqlalchemy.orm import Session
 
+from learners.neural.autoencoder.estimator import RECONSTRUCTION_ERROR
 from learners.table import Column
 from service.operations.work import evaluating
 from service.operations.work.fitting import fit, register
@@ -49,7 +50,9 @@ def finish(session: Session, job: Job, parts: Mapping[str, Result]) -> Result:
 
 
 def target_of(dataset: Dataset, request: Request) -> Column:
-    """The target's column by the dataset's record."""
+    """The target's column by the dataset's record; for a learner without one what it answers."""
+    if request["target"] is None:
+        return RECONSTRUCTION_ERROR
     return next(Column.from_json(column) for column in dataset.columns if column["name"] == request["target"])
 
 

@@ -27,6 +27,9 @@ def api(shared_api: Api) -> Api:
     ):
         dataset = shared_api.upload(table_path(f"{name}.csv").read_bytes(), name=name).json()["id"]
         train(shared_api, dataset, target=target, name=name, learner=learner, parameters=parameters)
+    parameters = {"hidden_units": [4, 2], "optimizer": "rprop", "epochs": 80}
+    own = {"excluded": ["class"], "learner": "autoencoder", "parameters": parameters, "evaluation": {"folds": 3}}
+    train(shared_api, dataset_of(shared_api, "iris"), target=None, name="codes", **own)
     return shared_api
 
 
@@ -181,3 +184,58 @@ def test_numbers_of_units_are_searched_for(api: Api) -> None:
     found = api.get(made.headers["location"]).json()["result"]["selection"]
     assert [one["parameters"]["hidden_units"] for one in found["candidates"]] == [[], [3], [3, 3]]
     assert found["parameters"]["hidden_units"] in ([], [3], [3, 3])
+
+
+def test_an_autoencoder_is_trained_without_a_target_and_tells_code_and_errors(api: Api) -> None:
+    version = api.get("/api/v1/models/codes:1").json()
+    assert version["lineage"]["target"] is None
+    assert version["metrics"]["metrics"]["mean_absolute_error"]["mean"] < 0.3  # of the folds' reconstruction errors
+    response = api.post("/api/v1/models/codes/explanations", json={"rows": ROWS["iris"][:1]})
+    Explanations.model_validate(response.json())
+    (told,) = response.json()["explanations"]
+    assert (told["kind"], len(told["code"]), len(told["reconstructed"])) == ("reconstruction", 2, 4)
+    assert told["value"] == pytest.approx(sum(one["error"] for one in told["reconstructed"]), rel=1e-12)
+    assert told["reconstructed"][2]["reconstructed"] == pytest.approx(1.4, abs=0.6)
+    text = ",".join(ROWS["iris"][0]) + "\n" + ",".join(map(str, ROWS["iris"][0].values())) + "\n"
+    lines = api.post("/api/v1/models/codes/explanations", content=text, headers={"Content-Type": "text/csv"}).text
+    assert "code (" in lines
+    rows = [{**row, "sepalwidth": width} for row in ROWS["iris"][:1] for width in (3.5, 30.0)]
+    answers = api.post("/api/v1/models/codes/predictions", json={"rows": rows}).json()["predictions"]
+    assert answers[1]["value"] > 50 * answers[0]["value"]  # a row unlike those of the training
+    rules = api.get("/api/v1/models/codes/rules", params={"surrogate": 4}).json()
+    assert rules["surrogate"]["measure"] == "r_squared"
+
+
+def test_an_autoencoder_is_judged_and_answers_whole_datasets(api: Api) -> None:
+    dataset = dataset_of(api, "iris")
+    for job in (
+        {"kind": "evaluate", "dataset": dataset, "version": "codes"},
+        {"kind": "predict", "dataset": dataset, "version": "codes"},
+    ):
+        made = api.post("/api/v1/jobs", json=job)
+        assert made.status_code == 202, made.text
+        do_job(api, made.json()["id"])
+        assert api.get(made.headers["location"]).json()["state"] == "succeeded"
+    found = api.get("/api/v1/models/codes/importances", params={"kind": "permutation", "dataset": dataset}).json()
+    assert {one["column"] for one in found["importances"]} == {
+        "sepallength",
+        "sepalwidth",
+        "petallength",
+        "petalwidth",
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"learner": "autoencoder"}, "autoencoder learns without a target"),
+        ({"target": None}, "a job train needs target"),
+        ({"target": None, "learner": None}, "a job train needs target"),
+    ],
+)
+def test_a_target_where_there_is_none_and_none_where_one_is_needed_are_refused(
+    api: Api, changes: dict[str, Any], words: str
+) -> None:
+    refused = problem(api.post("/api/v1/jobs", json=request(dataset_of(api, "iris"), **changes)), 422)
+    (fault,) = [fault for fault in refused["errors"] if fault["parameter"] == "target"]
+    assert words in fault["message"]

@@ -1,0 +1,95 @@
+"""Finding the weights of layers by gradients, as the declared parameters say."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from learners.base import Progress
+from learners.errors import ParameterError, quoted
+from learners.neural.examples import Examples, Learned, Network, Part
+from learners.neural.feedforward.layers import Layers
+from learners.neural.feedforward.parameters import GradientParameters
+from learners.neural.layout import Layout
+from learners.neural.problem import Problem, Sample
+from learners.neural.training import Options, Trained, train
+from learners.params import learner
+from learners.types import FloatArray, IntArray
+
+#: Most weights: 160 MB, and as much again for each vector of an optimiser.
+MOST_WEIGHTS = 20_000_000
+
+
+@learner
+class TrainedByGradients(GradientParameters):
+    """Base of the networks of layers."""
+
+    network_type: ClassVar[type[Network]] = Layers
+
+    def _trained(
+        self, layout: Layout, loss: str, examples: Examples, progress: Progress, ties: IntArray | None = None
+    ) -> Learned:
+        """A network of this layout; every weight is free, biases do not decay.
+
+        Args:
+            loss: one of :data:`learners.neural.layout.LOSSES`.
+            ties: weights that are one, see :class:`learners.neural.problem.Problem`.
+
+        Raises:
+            ParameterError: there are too many weights, or training diverged.
+        """
+        if layout.n_weights > MOST_WEIGHTS:
+            raise ParameterError(
+                f"{layout.n_inputs} inputs and hidden_units = {quoted(list(self.hidden_units))} make "
+                f"{layout.n_weights} weights; at most {MOST_WEIGHTS} are learned",
+                field="hidden_units",
+            )
+        decay = np.where(layout.is_bias(), 0.0, float(self.decay))
+        rng = np.random.default_rng(examples.seed)
+        trained = train(
+            Problem(layout, loss, decay, ties=ties),
+            layout.initial(rng, self.initial, float(self.initial_scale)),
+            _sample(examples.training),
+            self._options(),
+            rng,
+            validation=None if examples.validation is None else _sample(examples.validation),
+            progress=progress,
+        )
+        return Learned(Layers(layout, trained.theta), _history(trained), _notes(layout, trained))
+
+    def _options(self) -> Options:
+        batches = self.optimizer in ("sgd", "adam")
+        momenta = {"sgd": float(self.momentum), "quickprop": float(self.growth)}
+        return Options(
+            optimizer=self.optimizer,
+            rate=None if self.rate is None else float(self.rate),
+            momentum=momenta.get(self.optimizer),
+            batch=int(self.batch) if batches and self.batch is not None else None,
+            epochs=int(self.epochs),
+            patience=None if self.patience is None else int(self.patience),
+            jitter=float(self.jitter),
+        )
+
+
+def _sample(part: Part) -> Sample:
+    return Sample(part.rows, part.targets, part.weights)
+
+
+def _history(trained: Trained) -> dict[str, FloatArray]:
+    history = trained.history
+    columns = {"epoch": np.arange(1.0, len(history.errors) + 1.0), "training_error": history.errors}
+    return columns | ({"validation_error": history.validation} if len(history.validation) else {})
+
+
+def _notes(layout: Layout, trained: Trained) -> dict[str, Any]:
+    history = trained.history
+    notes: dict[str, Any] = {
+        "weights": layout.n_weights,
+        "epochs": len(history.errors),
+        "stopped": trained.stopped,
+        "training_error": float(history.errors[-1]),
+    }
+    if len(history.validation):
+        notes |= {"best_epoch": history.best_epoch, "validation_error": float(history.validation.min())}
+    return notes
