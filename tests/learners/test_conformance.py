@@ -100,12 +100,16 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "rectified-network": (
         "neural-network-classifier",
         {
-            "hidden_units": [4, 3],
+            "hidden_units": [3, 2],
             "activation": "relu",
             "loss": "squared",
             "optimizer": "rprop",
             "epochs": 8,
             "scaling": "range",
+            "pruning": "optimal-brain-damage",
+            "prune_share": 0.8,
+            "prune_epochs": 2,
+            "prune_tolerance": 10,
         },
     ),
     "cascade-siblings": (

@@ -33,12 +33,17 @@ _BESIDE |= {
     for parameter, few in (("patience", {"epochs": 300}), ("epochs", {"patience": 5}))
 }
 _BESIDE |= {
+    (f"neural-network-{task}", parameter): {"hidden_units": [2], "epochs": 5, "prune_epochs": 1}  # soon at its end
+    for task in ("classifier", "regressor")
+    for parameter in ("prune_share", "prune_tolerance")
+}
+_BESIDE |= {
     (f"cascade-correlation-{task}", "growth_patience"): {"validation_fraction": 0.3}
     for task in ("classifier", "regressor")
 }
 
 #: Numbers that are amounts of work, and the most that is learned with: above it they are only accepted or refused.
-_WORK = {"members": 4, "epochs": 40, "max_degree": 4, "n_alphas": 40}
+_WORK = {"members": 4, "epochs": 40, "prune_epochs": 5, "max_degree": 4, "n_alphas": 40}
 
 
 def values_of(parameter):

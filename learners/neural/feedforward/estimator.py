@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from learners.base import Progress
 from learners.neural.examples import Examples, Learned
-from learners.neural.feedforward.training import TrainedByGradients
+from learners.neural.feedforward.pruning import Prunable
 from learners.neural.layout import Layout
 from learners.neural.targets import Link
 from learners.params import learner
@@ -14,13 +14,15 @@ LAST: dict[Link, str] = {"identity": "linear", "logistic": "sigmoid", "softmax":
 
 
 @learner
-class FeedForward(TrainedByGradients):
+class FeedForward(Prunable):
     """Base of the feed-forward classifier and regressor."""
 
     def _learn(self, examples: Examples, progress: Progress) -> Learned:
         units = (examples.n_inputs, *map(int, self.hidden_units), examples.n_outputs)
         layout = Layout(units, (*[self.activation] * len(self.hidden_units), LAST[examples.link]))
-        return self._trained(layout, self._loss(), examples, progress)
+        if self.pruning == "none":
+            return self._trained(layout, self._loss(), examples, progress)
+        return self._pruned(layout, self._loss(), examples, progress)
 
     def _loss(self) -> str:
         """One of :data:`learners.neural.layout.LOSSES`."""

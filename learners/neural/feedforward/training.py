@@ -45,18 +45,20 @@ class TrainedByGradients(GradientParameters):
                 f"{layout.n_weights} weights; at most {MOST_WEIGHTS} are learned",
                 field="hidden_units",
             )
-        decay = np.where(layout.is_bias(), 0.0, float(self.decay))
         rng = np.random.default_rng(examples.seed)
         trained = train(
-            Problem(layout, loss, decay, ties=ties),
+            self._problem(layout, loss, ties),
             layout.initial(rng, self.initial, float(self.initial_scale)),
-            _sample(examples.training),
+            sample_of(examples.training),
             self._options(),
             rng,
-            validation=None if examples.validation is None else _sample(examples.validation),
+            validation=None if examples.validation is None else sample_of(examples.validation),
             progress=progress,
         )
         return Learned(Layers(layout, trained.theta), _history(trained), _notes(layout, trained))
+
+    def _problem(self, layout: Layout, loss: str, ties: IntArray | None = None) -> Problem:
+        return Problem(layout, loss, np.where(layout.is_bias(), 0.0, float(self.decay)), ties=ties)
 
     def _options(self) -> Options:
         batches = self.optimizer in ("sgd", "adam")
@@ -72,7 +74,8 @@ class TrainedByGradients(GradientParameters):
         )
 
 
-def _sample(part: Part) -> Sample:
+def sample_of(part: Part) -> Sample:
+    """The rows as the kernels take them."""
     return Sample(part.rows, part.targets, part.weights)
 
 
