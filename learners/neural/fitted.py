@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from math import isnan
 from typing import Any, ClassVar, Self
 
@@ -35,11 +36,13 @@ class FittedNetwork(Learner):
         history_: how learning went, columns of one length by name, each float64 (E,).
         notes_: what learning found, plain JSON.
         warnings_: sentences on what was done otherwise than asked.
+        augment_: a caller's own function that makes other training inputs of the same targets, or ``None``.
     """
 
     learns_uncompiled: ClassVar[bool] = False
     inputs_type: ClassVar[type[AnyInputs]] = Inputs
     network_type: ClassVar[type[Network]]
+    augment_: Callable[[FloatArray, np.random.Generator], FloatArray] | None = None
 
     inputs_: AnyInputs
     outputs_: AnyTarget

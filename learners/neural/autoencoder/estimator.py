@@ -71,6 +71,7 @@ class Autoencoder(TrainedByGradients, Regressor):
         meaning="Units of each layer of the encoder, from the inputs on, the code last; the decoder has the same back "
         "to front.",
     )
+    decay: float = like(TrainedByGradients, "decay", default=1e-4)
     output_activation: str = choice(
         "linear",
         ("linear", "sigmoid"),

@@ -18,7 +18,7 @@ class GradientParameters(NetworkEstimator):
     """Layers, and how their weights are found."""
 
     hidden_units: tuple[int, ...] = sizes(
-        (10,),
+        (20,),
         "Units of each hidden layer, from the inputs on; without any the network is a linear model.",
         maximum=MOST_UNITS,
         most=MOST_LAYERS,
@@ -66,7 +66,7 @@ class GradientParameters(NetworkEstimator):
     )
     epochs: int = integer(200, "How often training goes through all rows at most.", minimum=1, maximum=100_000)
     decay: float = real(
-        1e-4,
+        0.002,
         "Weight decay: what is minimised is the mean loss and half of this times the sum of the squared weights, "
         "biases left out.",
         minimum=0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from learners.neural.feedforward.layers import Layers
 from learners.neural.feedforward.parameters import GradientParameters
 from learners.neural.layout import Layout
 from learners.neural.problem import Problem, Sample
-from learners.neural.training import Options, Trained, train
+from learners.neural.training import Augment, Options, Trained, train
 from learners.params import learner
 from learners.types import FloatArray, IntArray
 
@@ -26,6 +26,18 @@ class TrainedByGradients(GradientParameters):
     """Base of the networks of layers."""
 
     network_type: ClassVar[type[Network]] = Layers
+
+    def augmenting_by(self, augment: Augment) -> Self:
+        """A copy that is trained on other inputs in each epoch, made by a function of the caller's own.
+
+        Args:
+            augment: the training rows' inputs, float64 (n, V) as :attr:`inputs_` makes them, and a source of chance,
+                to inputs of the same shape whose targets are the same: images moved by a pixel, say. Not for
+                ``optimizer`` ``lbfgs``, which needs the same rows in every step.
+        """
+        made = type(self)(**self.get_params())
+        made.augment_ = augment
+        return made
 
     def _trained(
         self, layout: Layout, loss: str, examples: Examples, progress: Progress, ties: IntArray | None = None
@@ -71,6 +83,7 @@ class TrainedByGradients(GradientParameters):
             epochs=int(self.epochs),
             patience=None if self.patience is None else int(self.patience),
             jitter=float(self.jitter),
+            augment=self.augment_,
         )
 
 

@@ -57,7 +57,9 @@ def test_without_hidden_units_numbers_are_those_of_a_ridge_regression() -> None:
 def test_digits_are_read() -> None:
     digits = load_digits()
     held = np.arange(len(digits.target)) % 4 == 3
-    model = NeuralNetworkClassifier(hidden_units=(64,), activation="relu", epochs=30, scaling="range", rate=0.003)
+    model = NeuralNetworkClassifier(
+        hidden_units=(64,), activation="relu", epochs=30, scaling="range", rate=0.003, decay=1e-4
+    )
     model.fit(digits.data[~held], digits.target[~held])
     assert model.score(digits.data[held], digits.target[held]) >= 0.97
 
@@ -93,6 +95,26 @@ def test_noise_on_the_inputs_smooths_what_is_learned() -> None:
     )
     line = np.linspace(-1, 1, 400)[:, None]
     assert np.abs(np.diff(smooth.predict(line))).sum() < 0.7 * np.abs(np.diff(rough.predict(line))).sum()
+
+
+def test_other_inputs_of_the_same_targets_teach_what_they_have_in_common() -> None:
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(60, 2))
+    target = (values[:, 0] > 0).astype(int)
+    learner = NeuralNetworkClassifier(scaling="none", epochs=200, decay=0.0)
+
+    def turned(inputs: Any, chance: Any) -> Any:
+        return np.column_stack([inputs[:, 0], inputs[:, 1] * chance.choice([-1.0, 1.0], len(inputs))])
+
+    plain, even = (one.fit(values, target) for one in (learner, learner.augmenting_by(turned)))
+    line = np.column_stack([np.zeros(50), np.linspace(0, 2, 50)])
+
+    def difference(model: Any) -> float:
+        return float(np.abs(model.predict_proba(line) - model.predict_proba(line * [1, -1])).mean())
+
+    assert difference(even) < 0.5 * difference(plain)  # whether the second input is above 0 does not matter
+    with pytest.raises(ParameterError, match="same rows in every step"):
+        NeuralNetworkClassifier(optimizer="lbfgs").augmenting_by(turned).fit(values, target)
 
 
 @pytest.mark.parametrize(
