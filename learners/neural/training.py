@@ -45,6 +45,8 @@ class Options:
         patience: epochs without a better validation error after which it ends.
         goal: training error at which it ends.
         margin: distance of all outputs from their targets at which it ends; 0.4 is the 40-20-40 rule for targets 0, 1.
+        flat: epochs after each of which it ends if the error has fallen, since their first, by less than ``slope``.
+        slope: for ``flat``, as a share of the error at the start.
         jitter: standard deviation of noise added to each input, drawn anew for each epoch.
         augment: other inputs of the same targets, made anew for each epoch.
 
@@ -60,6 +62,8 @@ class Options:
     patience: int | None = None
     goal: float | None = None
     margin: float | None = None
+    flat: int | None = None
+    slope: float = 0.05
     jitter: float = 0.0
     augment: Augment | None = None
 
@@ -68,7 +72,7 @@ class Options:
             raise ParameterError(
                 f"optimizer {quoted(self.optimizer)} is none of {', '.join(OPTIMIZERS)}", field="optimizer"
             )
-        for name in ("rate", "momentum", "batch", "epochs", "patience"):
+        for name in ("rate", "momentum", "batch", "epochs", "patience", "flat"):
             value = getattr(self, name)
             if value is not None and not (np.isfinite(value) and (value > 0 or (name == "momentum" and value == 0))):
                 raise ParameterError(f"{name} is above 0, not {quoted(value)}", field=name)
@@ -76,6 +80,8 @@ class Options:
             raise ParameterError(f"jitter is not below 0, not {quoted(self.jitter)}", field="jitter")
         if self.optimizer == "lbfgs" and self.is_varied:
             raise ParameterError("lbfgs needs the same rows in every step: no jitter, no other inputs", field="jitter")
+        if self.optimizer == "lbfgs" and self.flat is not None:
+            raise ParameterError("lbfgs ends by itself where the error is flat", field="flat")
 
     @property
     def is_varied(self) -> bool:
@@ -119,7 +125,7 @@ class Trained:
     Attributes:
         theta: weights, shape (P,), finite.
         history: errors by epoch.
-        stopped: ``epochs``, ``goal``, ``margin``, ``patience`` or ``converged`` (lbfgs).
+        stopped: ``epochs``, ``goal``, ``margin``, ``patience``, ``flat`` or ``converged`` (lbfgs).
     """
 
     theta: FloatArray
@@ -175,6 +181,7 @@ class _Run:
         second = np.full(size, self._how.rate if options.optimizer == "rprop" else 0.0)
         marks = epochs.fresh_marks()
         self._run = Run(start, start.copy(), np.zeros(size), np.zeros(size), second, np.zeros(0), np.zeros(0), marks)
+        self._is_flat = False
         self.errors: list[FloatArray] = []
         self._judged: list[FloatArray] = []
 
@@ -184,13 +191,18 @@ class _Run:
 
     @property
     def is_on(self) -> bool:
-        return self._run.marks[optimizers.ENDED] == epochs.RUNNING and self.done < self._options.epochs
+        return (
+            not self._is_flat
+            and self._run.marks[optimizers.ENDED] == epochs.RUNNING
+            and self.done < self._options.epochs
+        )
 
     def epochs_at_once(self) -> int:
         if self._options.is_varied:
             return 1
+        most = _MOST_EPOCHS if self._options.flat is None else self._options.flat - self.done % self._options.flat
         work = 3 * (len(self._sample.inputs) + len(self._judge.inputs)) * self._problem.layout.n_weights
-        return int(np.clip(_WORK // work, 1, min(_MOST_EPOCHS, self._options.epochs - self.done)))
+        return int(np.clip(_WORK // work, 1, min(most, _MOST_EPOCHS, self._options.epochs - self.done)))
 
     def orders(self, n_epochs: int, rng: np.random.Generator) -> IntArray:
         rows = np.arange(len(self._sample.inputs))[None]
@@ -220,10 +232,14 @@ class _Run:
             )
         self.errors.append(run.errors[:done])
         self._judged.append(run.judged[:done])
+        flat = self._options.flat
+        if flat is not None and self.done % flat == 0 and run.marks[optimizers.ENDED] == epochs.RUNNING:
+            errors = np.concatenate(self.errors)
+            self._is_flat = errors[-flat] - errors[-1] < self._options.slope * errors[0]
 
     def trained(self) -> Trained:
         errors, judged = np.concatenate(self.errors), np.concatenate(self._judged)
-        stopped = _ENDS[int(self._run.marks[optimizers.ENDED])]
+        stopped = "flat" if self._is_flat else _ENDS[int(self._run.marks[optimizers.ENDED])]
         if not len(self._judge.inputs):
             return Trained(self._run.theta, History(errors, best_epoch=len(errors)), stopped)
         best = int(self._run.marks[optimizers.BEST_EPOCH])

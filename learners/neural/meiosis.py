@@ -1,0 +1,211 @@
+"""Meiosis networks (Hanson 1990): weights that are means with deviations, and units that divide where these are large.
+
+In each epoch every weight is drawn from a normal distribution. The gradient there moves its mean downhill, and its size
+widens the deviation, which fades all the while (the stochastic delta rule). A hidden unit whose deviations exceed its
+means, among its incoming and among its outgoing weights, is divided: each of the two has incoming weights drawn anew,
+and half the outgoing ones and half the deviations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from learners.base import Progress, no_progress
+from learners.errors import DataError, ParameterError
+from learners.neural.epochs import FAR
+from learners.neural.growing import Grown
+from learners.neural.judging import Judge
+from learners.neural.layout import Layout
+from learners.neural.problem import Problem, Sample
+from learners.neural.training import History
+from learners.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Meiosis:
+    """How to learn.
+
+    Attributes:
+        rate: of the means. spread_rate: of the deviations.
+        spread: the deviations at first. fade: what is left of them after each epoch, in (0, 1).
+        every: epochs between two looks for a unit to divide.
+        most_units: of the hidden layer. epochs: the most.
+        goal, margin, patience: see ``training.Options``.
+    """
+
+    rate: float = 0.5
+    spread_rate: float = 0.2
+    spread: float = 0.5
+    fade: float = 0.99
+    every: int = 50
+    most_units: int = 20
+    epochs: int = 5_000
+    goal: float | None = None
+    margin: float | None = None
+    patience: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("rate", "spread_rate", "every", "most_units", "epochs"):
+            if not (np.isfinite(getattr(self, name)) and getattr(self, name) > 0):
+                raise ParameterError(f"{name} is above 0", field=name)
+        if not (np.isfinite(self.spread) and self.spread >= 0):
+            raise ParameterError("spread is not below 0", field="spread")
+        if not 0 < self.fade < 1:
+            raise ParameterError("fade is between 0 and 1", field="fade")
+
+
+def divide(
+    problem: Problem,
+    sample: Sample,
+    meiosis: Meiosis,
+    rng: np.random.Generator,
+    *,
+    scale: float = 1.0,
+    validation: Sample | None = None,
+    progress: Progress = no_progress,
+) -> Grown:
+    """Learn, beginning with the network's few hidden units, and divide those that remain undecided.
+
+    Args:
+        problem: of the network to begin with, with one hidden layer; its decay a number, without masks and ties.
+        sample: the rows; all of them make one step.
+        meiosis: how.
+        rng: of all that is drawn.
+        scale: means are drawn within +-scale at first.
+        validation: rows to judge by after each epoch; the best network is kept.
+        progress: told the epoch; may raise ``Cancelled``.
+
+    Returns:
+        The network of the means.
+
+    Raises:
+        ParameterError: the network has not one hidden layer.
+        DataError: errors or weights grew without bounds; says at which epoch.
+    """
+    if problem.layout.n_layers != 2:
+        raise ParameterError("units divide in a single hidden layer")
+    course = _Course(problem, sample, meiosis, rng, scale, validation)
+    while not course.stopped:
+        course.epoch()
+        if course.done % meiosis.every == 0:
+            progress(course.done / meiosis.epochs, course.told())
+            course.look()
+    return course.grown()
+
+
+class _Course:
+    def __init__(
+        self,
+        problem: Problem,
+        sample: Sample,
+        meiosis: Meiosis,
+        rng: np.random.Generator,
+        scale: float,
+        validation: Sample | None,
+    ) -> None:
+        self._problem, self._sample, self._meiosis, self._rng = problem, sample, meiosis, rng
+        self._validation = validation
+        self._means = problem.layout.initial(rng, "uniform", scale)
+        self._spreads = np.full(len(self._means), meiosis.spread)
+        self._errors: list[float] = []
+        self._judged: list[float] = []
+        self._units: list[int] = []
+        self._best = (0, problem.layout, self._means)
+        self.stopped = ""
+        self._prepare()
+
+    def _prepare(self) -> None:
+        self._judge = Judge(self._problem, self._sample)
+        self._aside = None if self._validation is None else Judge(self._problem, self._validation)
+
+    @property
+    def done(self) -> int:
+        return len(self._errors)
+
+    def told(self) -> str:
+        """Where it is."""
+        return f"{self._units[-1]} hidden units, epoch {self.done}, error {self._errors[-1]:.4g}"
+
+    def epoch(self) -> None:
+        """A step of means and deviations."""
+        how = self._meiosis
+        drawn = self._means + self._spreads * self._rng.standard_normal(len(self._means))
+        slope = self._judge.value_and_gradient(drawn)[1]
+        with np.errstate(all="ignore"):
+            self._means = self._means - how.rate * slope
+            self._spreads = how.fade * (self._spreads + how.spread_rate * np.abs(slope))
+            error, apart = self._judge.error(self._means)
+            if not (error < FAR and np.abs(self._means).max() < FAR and self._spreads.max() < FAR):
+                raise DataError(
+                    f"training diverged at epoch {self.done + 1}: lower the rate ({how.rate:g})", field="rate"
+                )
+        self._errors.append(error)
+        self._units.append(self._problem.layout.sizes[1])
+        if self._aside is None or self._is_best(self._aside):
+            self._best = (self.done, self._problem.layout, self._means)
+        self.stopped = self._ended(error, apart)
+
+    def _is_best(self, aside: Judge) -> bool:
+        before = min(self._judged, default=np.inf)
+        self._judged.append(aside.error(self._means)[0])
+        return self._judged[-1] < before
+
+    def _ended(self, error: float, apart: float) -> str:
+        how = self._meiosis
+        if how.goal is not None and error <= how.goal:
+            return "goal"
+        if how.margin is not None and apart <= how.margin:
+            return "margin"
+        if how.patience is not None and self.done - self._best[0] >= how.patience:
+            return "patience"
+        return "epochs" if self.done >= how.epochs else ""
+
+    def look(self) -> None:
+        """Divide the least decided unit, if there is any whose deviations exceed its means."""
+        layout = self._problem.layout
+        if self.stopped or layout.sizes[1] >= self._meiosis.most_units:
+            return
+        undecided = indecision(layout, self._means, self._spreads)
+        if undecided.max() > 1.0:
+            unit = int(undecided.argmax())
+            layout, self._means, self._spreads = divided(layout, self._means, self._spreads, unit, self._rng)
+            self._problem = replace(self._problem, layout=layout)
+            self._prepare()
+
+    def grown(self) -> Grown:
+        """The best network, or the last."""
+        best_epoch, layout, means = self._best
+        units: IntArray = np.array(self._units)
+        return Grown(
+            layout, means, History(np.array(self._errors), np.array(self._judged), best_epoch), units, self.stopped
+        )
+
+
+def indecision(layout: Layout, means: FloatArray, spreads: FloatArray) -> FloatArray:
+    """By hidden unit the sum of its deviations over that of its means' sizes, the lesser of both sides; shape (H,)."""
+    (into, out), (into_spread, out_spread) = layout.layers(np.abs(means)), layout.layers(spreads)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        before = into_spread.sum(axis=0) / into.sum(axis=0)
+        after = out_spread[:-1].sum(axis=1) / out[:-1].sum(axis=1)
+    found: FloatArray = np.nan_to_num(np.minimum(before, after), nan=0.0)
+    return found
+
+
+def divided(
+    layout: Layout, means: FloatArray, spreads: FloatArray, unit: int, rng: np.random.Generator
+) -> tuple[Layout, FloatArray, FloatArray]:
+    """The network with two units in place of one: layout, means and deviations."""
+    (into, out), (into_spread, out_spread) = layout.layers(means), layout.layers(spreads)
+    drawn = into[:, [unit]] + into_spread[:, [unit]] * rng.standard_normal((len(into), 2))
+    halves = out[[unit, unit]] / 2
+    wider = np.column_stack([np.delete(into, unit, axis=1), drawn])
+    longer = np.vstack([np.delete(out[:-1], unit, axis=0), halves, out[-1]])
+    narrow, short = into_spread[:, [unit, unit]] / 2, out_spread[[unit, unit]] / 2
+    wider_spread = np.column_stack([np.delete(into_spread, unit, axis=1), narrow])
+    longer_spread = np.vstack([np.delete(out_spread[:-1], unit, axis=0), short, out_spread[-1]])
+    sizes = (layout.sizes[0], layout.sizes[1] + 1, layout.sizes[2])
+    pairs = ((wider, longer), (wider_spread, longer_spread))
+    found = [np.concatenate([first.ravel(), second.ravel()]) for first, second in pairs]
+    return Layout(sizes, layout.activations), found[0], found[1]

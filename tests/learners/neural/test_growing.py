@@ -1,0 +1,169 @@
+"""Networks that get hidden units while they learn: dynamic node creation and meiosis."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from learners.errors import Cancelled, DataError, ParameterError
+from learners.neural.forward import Network
+from learners.neural.growing import create_nodes, widened
+from learners.neural.judging import error
+from learners.neural.layout import Layout
+from learners.neural.meiosis import Meiosis, divide, divided, indecision
+from learners.neural.problem import Problem, Sample
+from learners.neural.training import Options
+from tests.shared import generated_path
+
+FLAT = Options("rprop", epochs=5_000, margin=0.4, flat=100, slope=0.05)
+
+
+def _parity(n_bits: int) -> Sample:
+    values = np.genfromtxt(generated_path(f"parity-{n_bits}.csv"), delimiter=",", skip_header=1)
+    return Sample(2 * values[:, :-1] - 1, values[:, -1:], np.ones(len(values)))
+
+
+def _problem(sample: Sample, loss: str = "cross-entropy") -> Problem:
+    return Problem(Layout((sample.inputs.shape[1], 1, sample.targets.shape[1]), ("tanh", "sigmoid")), loss)
+
+
+@pytest.mark.parametrize("n_bits", [3, 4, 5])
+def test_node_creation_solves_parity_with_about_as_many_units_as_bits(n_bits: int) -> None:
+    rows = _parity(n_bits)
+    for seed in range(3):
+        found = create_nodes(_problem(rows), rows, FLAT, np.random.default_rng(seed), most_units=12)
+        assert found.stopped == "margin"
+        assert abs(found.layout.sizes[1] - n_bits) <= 1
+        assert np.abs(Network(found.layout, found.theta).outputs(rows.inputs) - rows.targets).max() <= 0.4
+        assert len(found.units) == len(found.history.errors)
+        assert (found.units[0], found.units[-1]) == (1, found.layout.sizes[1])
+        assert set(np.diff(found.units)) <= {0, 1}
+
+
+def test_units_are_added_where_the_curve_is_flat() -> None:
+    rows = _parity(4)
+    found = create_nodes(_problem(rows), rows, FLAT, np.random.default_rng(0), most_units=12)
+    starts = np.flatnonzero(np.diff(found.units, prepend=0))
+    for start, end in pairwise(starts):
+        errors = found.history.errors[start:end]
+        assert len(errors) % 100 == 0
+        drops = errors[::100] - errors[99::100]
+        assert drops[-1] < 0.05 * errors[0]
+        assert (drops[:-1] >= 0.05 * errors[0]).all()
+
+
+def test_growing_ends_by_units_epochs_and_rows_held_out() -> None:
+    rows = _parity(5)
+    few = create_nodes(_problem(rows), rows, FLAT, np.random.default_rng(0), most_units=2)
+    assert (few.stopped, few.layout.sizes[1]) == ("units", 2)
+    options = Options("rprop", epochs=250, flat=100)
+    short = create_nodes(_problem(rows), rows, options, np.random.default_rng(0), most_units=9)
+    assert (short.stopped, len(short.history.errors)) == ("epochs", 250)
+    rng = np.random.default_rng(1)
+    noise = [Sample(rng.normal(size=(30, 2)), rng.integers(0, 2, (30, 1)).astype(float), np.ones(30)) for _ in range(2)]
+    options = Options("rprop", epochs=5_000, flat=50)
+    found = create_nodes(_problem(noise[0]), noise[0], options, rng, most_units=30, validation=noise[1])
+    assert found.stopped == "patience"
+    judged = found.history.validation
+    assert judged.min() == judged[found.history.best_epoch - 1]
+    kept = Problem(found.layout, "cross-entropy")
+    assert error(kept, noise[1], found.theta) == pytest.approx(judged.min(), rel=1e-12)
+
+
+def test_a_wider_network_has_the_old_weights_and_a_new_unit() -> None:
+    layout = Layout((2, 2, 1), ("tanh", "linear"))
+    theta = np.arange(1.0, 10.0)
+    wider, found = widened(layout, theta, np.random.default_rng(0), 0.5)
+    into, out = wider.layers(found)
+    np.testing.assert_array_equal(into[:, :2], layout.layers(theta)[0])
+    np.testing.assert_array_equal(np.delete(out, 2, axis=0), layout.layers(theta)[1])
+    assert np.abs([*into[:, 2], out[2, 0]]).max() <= 0.5
+
+
+@pytest.mark.parametrize("n_bits", [2, 3, 4])
+def test_meiosis_solves_parity(n_bits: int) -> None:
+    rows = _parity(n_bits)
+    found = divide(_problem(rows), rows, Meiosis(margin=0.4), np.random.default_rng(2))
+    assert found.stopped == "margin"
+    assert n_bits <= found.layout.sizes[1] + 1
+    assert found.layout.sizes[1] <= 20
+    assert np.abs(Network(found.layout, found.theta).outputs(rows.inputs) - rows.targets).max() <= 0.4
+    assert found.history.errors[-1] == error(Problem(found.layout, "cross-entropy"), rows, found.theta)
+    changes = np.flatnonzero(np.diff(found.units))
+    assert ((changes + 1) % 50 == 0).all()
+
+
+def test_meiosis_draws_weights_around_means_and_widens_by_the_gradient() -> None:
+    """One step by the formula (Hanson 1990), where the network is linear in its single drawn bias."""
+    rows = Sample(np.zeros((1, 1)), np.full((1, 1), 3.0), np.ones(1))
+    layout = Layout((1, 1, 1), ("linear", "linear"))
+    how = Meiosis(rate=0.1, spread_rate=0.3, spread=0.7, fade=0.9, epochs=1)
+    found = divide(Problem(layout, "squared"), rows, how, np.random.default_rng(8), scale=1.0)
+    rng = np.random.default_rng(8)
+    means = layout.initial(rng, "uniform", 1.0)
+    drawn = means + 0.7 * rng.standard_normal(4)
+    apart = drawn[1] * drawn[2] + drawn[3] - 3.0
+    slope = apart * np.array([0.0, drawn[2], drawn[1], 1.0])
+    np.testing.assert_allclose(found.theta, means - 0.1 * slope, rtol=1e-12)
+
+
+def test_a_unit_divides_into_two_that_together_answer_as_it_did() -> None:
+    layout = Layout((2, 2, 2), ("tanh", "linear"))
+    means = layout.initial(np.random.default_rng(0), "uniform", 1.0)
+    spreads = np.zeros(layout.n_weights)
+    wider, found, narrower = divided(layout, means, spreads, 0, np.random.default_rng(1))
+    rows = np.random.default_rng(2).normal(size=(7, 2))
+    assert wider.sizes == (2, 3, 2)
+    np.testing.assert_allclose(
+        Network(wider, found).outputs(rows), Network(layout, means).outputs(rows), rtol=1e-13, atol=1e-15
+    )
+    assert (narrower == 0).all()
+    spreads[:] = 0.4
+    halves = wider.layers(divided(layout, means, spreads, 0, np.random.default_rng(1))[2])
+    np.testing.assert_array_equal(halves[0], np.tile([0.4, 0.2, 0.2], (3, 1)))
+    np.testing.assert_array_equal(halves[1][:, 0], [0.4, 0.2, 0.2, 0.4])
+
+
+def test_a_unit_is_undecided_by_the_lesser_of_its_sides() -> None:
+    layout = Layout((1, 2, 1), ("tanh", "linear"))
+    means = np.array([1.0, 0.0, -1.0, 0.0, 2.0, 1.0, 9.0])
+    spreads = np.array([1.0, 1.0, 3.0, 1.0, 1.0, 1.0, 9.0])
+    assert indecision(layout, means, spreads).tolist() == [min(4 / 2, 1 / 2), 1.0]
+
+
+def test_rows_held_out_keep_the_best_network_of_meiosis() -> None:
+    rows, aside = _parity(3), _parity(3)
+    found = divide(_problem(rows), rows, Meiosis(epochs=300, patience=40), np.random.default_rng(0), validation=aside)
+    judged = found.history.validation
+    assert found.stopped in ("patience", "epochs")
+    assert found.history.best_epoch == int(judged.argmin()) + 1
+    assert error(Problem(found.layout, "cross-entropy"), aside, found.theta) == judged.min()
+
+
+def test_growing_can_be_cancelled_diverges_with_a_reason_and_refuses_what_it_cannot_grow() -> None:
+    rows = _parity(3)
+
+    def stop(share: float, message: str) -> None:
+        assert message.startswith("1 hidden units, epoch ")
+        raise Cancelled
+
+    growers: list[Any] = [
+        lambda problem, **more: create_nodes(problem, rows, FLAT, np.random.default_rng(0), most_units=5, **more),
+        lambda problem, **more: divide(problem, rows, Meiosis(), np.random.default_rng(0), **more),
+    ]
+    for grow in growers:
+        with pytest.raises(Cancelled):
+            grow(_problem(rows), progress=stop)
+        with pytest.raises(ParameterError, match="single hidden layer"):
+            grow(Problem(Layout((3, 1), ("sigmoid",)), "squared"))
+    with pytest.raises(ParameterError, match="flat and slope"):
+        create_nodes(_problem(rows), rows, Options(), np.random.default_rng(0), most_units=5)
+    linear = Problem(Layout((3, 1, 1), ("linear", "linear")), "squared")
+    with pytest.raises(DataError, match=r"diverged at epoch \d+: lower the rate"):
+        divide(linear, rows, Meiosis(rate=1e30), np.random.default_rng(0))
+    for wrong in ({"rate": 0.0}, {"fade": 1.0}, {"spread": -1.0}, {"every": 0}):
+        with pytest.raises(ParameterError):
+            Meiosis(**wrong)
