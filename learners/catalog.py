@@ -22,6 +22,8 @@ from learners.neural import (
     Autoencoder,
     CascadeCorrelationClassifier,
     CascadeCorrelationRegressor,
+    GrowingNetworkClassifier,
+    GrowingNetworkRegressor,
     NeuralNetworkClassifier,
     NeuralNetworkRegressor,
 )
@@ -45,6 +47,8 @@ LEARNERS: tuple[type[Learner], ...] = (
     NeuralNetworkRegressor,
     CascadeCorrelationClassifier,
     CascadeCorrelationRegressor,
+    GrowingNetworkClassifier,
+    GrowingNetworkRegressor,
     Autoencoder,
     AdaBoostClassifier,
     BaggingClassifier,

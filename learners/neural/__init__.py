@@ -5,11 +5,15 @@ from learners.neural.cascade.classifier import CascadeCorrelationClassifier
 from learners.neural.cascade.regressor import CascadeCorrelationRegressor
 from learners.neural.feedforward.classifier import NeuralNetworkClassifier
 from learners.neural.feedforward.regressor import NeuralNetworkRegressor
+from learners.neural.growing.classifier import GrowingNetworkClassifier
+from learners.neural.growing.regressor import GrowingNetworkRegressor
 
 __all__ = [
     "Autoencoder",
     "CascadeCorrelationClassifier",
     "CascadeCorrelationRegressor",
+    "GrowingNetworkClassifier",
+    "GrowingNetworkRegressor",
     "NeuralNetworkClassifier",
     "NeuralNetworkRegressor",
 ]

@@ -33,6 +33,7 @@ _BESIDE |= {
     for parameter, few in (("patience", {"epochs": 300}), ("epochs", {"patience": 5}))
 }
 _BESIDE |= {
+<<<<<<< HEAD
     (f"neural-network-{task}", parameter): {"hidden_units": [2], "epochs": 5, "prune_epochs": 1}  # soon at its end
     for task in ("classifier", "regressor")
     for parameter in ("prune_share", "prune_tolerance")
@@ -40,6 +41,9 @@ _BESIDE |= {
 _BESIDE |= {
     (f"cascade-correlation-{task}", "growth_patience"): {"validation_fraction": 0.3}
     for task in ("classifier", "regressor")
+=======
+    (f"growing-network-{task}", "patience"): {"validation_fraction": 0.3} for task in ("classifier", "regressor")
+>>>>>>> d076367 (Offer growing networks in the catalogue)
 }
 
 #: Numbers that are amounts of work, and the most that is learned with: above it they are only accepted or refused.
@@ -94,6 +98,8 @@ def test_extreme_numbers_are_learned_with_or_refused_by_name(learner, parameter)
     beside |= _BESIDE.get((learner.name, parameter.name), {})
     if parameter.name != "members" and any(one.name == "members" for one in learner.parameters()):
         beside["members"] = 4
+    if parameter.name != "epochs" and learner.name.startswith("growing-network"):
+        beside["epochs"] = 60
     learned = 0
     for value in values_of(parameter):
         model = fitted(learner.name, beside | {parameter.name: value}, parameter.name, sample)

@@ -10,10 +10,10 @@ import pytest
 
 from learners.errors import Cancelled, DataError, ParameterError
 from learners.neural.forward import Network
-from learners.neural.growing import create_nodes, widened
+from learners.neural.growing.meiosis import Meiosis, divide, divided, indecision
+from learners.neural.growing.nodes import create_nodes, widened
 from learners.neural.judging import error
 from learners.neural.layout import Layout
-from learners.neural.meiosis import Meiosis, divide, divided, indecision
 from learners.neural.problem import Problem, Sample
 from learners.neural.training import Options
 from tests.shared import generated_path
@@ -98,15 +98,15 @@ def test_meiosis_solves_parity(n_bits: int) -> None:
 
 def test_meiosis_draws_weights_around_means_and_widens_by_the_gradient() -> None:
     """One step by the formula (Hanson 1990), where the network is linear in its single drawn bias."""
-    rows = Sample(np.zeros((1, 1)), np.full((1, 1), 3.0), np.ones(1))
+    rows = Sample(np.zeros((1, 1)), np.full((1, 1), 0.3), np.ones(1))
     layout = Layout((1, 1, 1), ("linear", "linear"))
     how = Meiosis(rate=0.1, spread_rate=0.3, spread=0.7, fade=0.9, epochs=1)
     found = divide(Problem(layout, "squared"), rows, how, np.random.default_rng(8), scale=1.0)
     rng = np.random.default_rng(8)
     means = layout.initial(rng, "uniform", 1.0)
     drawn = means + 0.7 * rng.standard_normal(4)
-    apart = drawn[1] * drawn[2] + drawn[3] - 3.0
-    slope = apart * np.array([0.0, drawn[2], drawn[1], 1.0])
+    apart = drawn[1] * drawn[2] + drawn[3] - 0.3
+    slope = np.clip(apart * np.array([0.0, drawn[2], drawn[1], 1.0]), -1.0, 1.0)
     np.testing.assert_allclose(found.theta, means - 0.1 * slope, rtol=1e-12)
 
 

@@ -15,12 +15,15 @@ import numpy as np
 from learners.base import Progress, no_progress
 from learners.errors import DataError, ParameterError
 from learners.neural.epochs import FAR
-from learners.neural.growing import Grown
+from learners.neural.growing.nodes import Grown
 from learners.neural.judging import Judge
 from learners.neural.layout import Layout
 from learners.neural.problem import Problem, Sample
 from learners.neural.training import History
 from learners.types import FloatArray, IntArray
+
+#: No derivative counts for more: far from its means a network may answer anything.
+_STEEPEST = 1.0
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,7 @@ class _Course:
         """A step of means and deviations."""
         how = self._meiosis
         drawn = self._means + self._spreads * self._rng.standard_normal(len(self._means))
-        slope = self._judge.value_and_gradient(drawn)[1]
+        slope = np.clip(self._judge.value_and_gradient(drawn)[1], -_STEEPEST, _STEEPEST)
         with np.errstate(all="ignore"):
             self._means = self._means - how.rate * slope
             self._spreads = how.fade * (self._spreads + how.spread_rate * np.abs(slope))

@@ -1,0 +1,1 @@
+"""Networks that get their hidden units while they learn."""

@@ -1,0 +1,166 @@
+"""Growing networks as learners of tables: declared parameters, and learning from examples."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from learners.base import Progress
+from learners.errors import ParameterError, quoted
+from learners.neural.estimator import NetworkEstimator
+from learners.neural.examples import Examples, Learned, Network, Part
+from learners.neural.feedforward.estimator import LAST
+from learners.neural.feedforward.layers import Layers
+from learners.neural.growing.nodes import Grown, create_nodes
+from learners.neural.layout import Layout
+from learners.neural.problem import Problem, Sample
+from learners.neural.training import Options
+from learners.params import choice, integer, learner, real
+from learners.types import FloatArray
+
+
+@learner
+class GrowingNetwork(NetworkEstimator):
+    """Base of the networks whose single hidden layer begins with one unit."""
+
+    network_type: ClassVar[type[Network]] = Layers
+
+    most_units: int = integer(20, "Hidden units at most.", minimum=1, maximum=1_000)
+    activation: str = choice(
+        "tanh",
+        ("sigmoid", "tanh", "relu"),
+        "What hidden units make of their weighted sum: 1 / (1 + exp(-s)), tanh(s), or s where it is positive.",
+    )
+    optimizer: str = choice(
+        "rprop",
+        ("rprop", "quickprop", "adam", "sgd"),
+        "How weights are found from the gradient of the loss, all rows making one step; see neural-network-classifier.",
+    )
+    rate: float | None = real(
+        None,
+        "Length of a step; of Rprop the first step of each weight.",
+        minimum=1e-9,
+        maximum=100,
+        none_means="the optimiser's own",
+    )
+    epochs: int = integer(
+        5_000, "How often training goes through all rows at most, all sizes taken together.", minimum=1, maximum=100_000
+    )
+    flat_epochs: int = integer(
+        100,
+        "Over how many epochs the error must fall, or a unit is added.",
+        minimum=2,
+        maximum=100_000,
+    )
+    flat_slope: float = real(
+        0.05,
+        "How far it must fall over these, as a share of the error at the last addition.",
+        minimum=0,
+        maximum=1,
+    )
+    margin: float | None = real(
+        0.4,
+        "Growth ends where every output is within this of its target: 1 and 0 of classes, standard deviations of "
+        "numbers.",
+        minimum=0,
+        maximum=100,
+        none_means="it does not end so",
+    )
+    decay: float = real(
+        1e-4,
+        "Weight decay: what is minimised is the mean loss and half of this times the sum of the squared weights, "
+        "biases left out.",
+        minimum=0,
+        maximum=1_000,
+    )
+    patience: int | None = integer(
+        500,
+        "Where rows are held out: epochs without a lower error on them after which training stops, of each size with "
+        "nodes. In any case the network with the least one is kept.",
+        minimum=1,
+        none_means="training does not stop early",
+    )
+    initial_scale: float = real(
+        1.0, "New weights are drawn evenly from within this of 0.", minimum=0, maximum=100, exclusive_minimum=True
+    )
+
+    def check_together(self) -> None:
+        super().check_together()
+        if self.patience != 500 and self.validation_fraction == 0:
+            raise ParameterError(
+                f"parameter patience = {quoted(self.patience)} has no effect, since no rows are held out to stop by; "
+                "give validation_fraction",
+                field="patience",
+            )
+
+    def _learn(self, examples: Examples, progress: Progress) -> Learned:
+        layout = Layout((examples.n_inputs, 1, examples.n_outputs), (self.activation, LAST[examples.link]))
+        problem = Problem(layout, "squared" if examples.link == "identity" else "cross-entropy", float(self.decay))
+        validation = None if examples.validation is None else _sample(examples.validation)
+        rng = np.random.default_rng(examples.seed)
+        found = self._grown(problem, _sample(examples.training), validation, rng, progress)
+        return Learned(Layers(found.layout, found.theta), _columns(found), _notes(found))
+
+    def _grown(
+        self,
+        problem: Problem,
+        sample: Sample,
+        validation: Sample | None,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Grown:
+        """The network that comes of growing."""
+        return create_nodes(
+            problem,
+            sample,
+            self._options(),
+            rng,
+            most_units=int(self.most_units),
+            scale=float(self.initial_scale),
+            validation=validation,
+            progress=progress,
+        )
+
+    def _options(self) -> Options:
+        return Options(
+            optimizer=self.optimizer,
+            rate=None if self.rate is None else float(self.rate),
+            batch=None,
+            epochs=int(self.epochs),
+            margin=self._margin(),
+            patience=self._patience(),
+            flat=int(self.flat_epochs),
+            slope=float(self.flat_slope),
+        )
+
+    def _margin(self) -> float | None:
+        return None if self.margin is None else float(self.margin)
+
+    def _patience(self) -> int | None:
+        return None if self.patience is None else int(self.patience)
+
+
+def _sample(part: Part) -> Sample:
+    return Sample(part.rows, part.targets, part.weights)
+
+
+def _columns(found: Grown) -> dict[str, FloatArray]:
+    errors, judged = found.history.errors, found.history.validation
+    columns = {"epoch": np.arange(1.0, len(errors) + 1.0), "hidden_units": found.units.astype(np.float64)}
+    columns["training_error"] = errors
+    return columns | ({"validation_error": judged} if len(judged) else {})
+
+
+def _notes(found: Grown) -> dict[str, Any]:
+    history = found.history
+    notes: dict[str, Any] = {
+        "hidden_units": found.layout.sizes[1],
+        "weights": found.layout.n_weights,
+        "epochs": len(history.errors),
+        "stopped": found.stopped,
+        "training_error": float(history.errors[-1]),
+    }
+    if len(history.validation):
+        notes |= {"best_epoch": int(history.best_epoch), "validation_error": float(history.validation.min())}
+    return notes
