@@ -33,7 +33,6 @@ _BESIDE |= {
     for parameter, few in (("patience", {"epochs": 300}), ("epochs", {"patience": 5}))
 }
 _BESIDE |= {
-<<<<<<< HEAD
     (f"neural-network-{task}", parameter): {"hidden_units": [2], "epochs": 5, "prune_epochs": 1}  # soon at its end
     for task in ("classifier", "regressor")
     for parameter in ("prune_share", "prune_tolerance")
@@ -41,9 +40,9 @@ _BESIDE |= {
 _BESIDE |= {
     (f"cascade-correlation-{task}", "growth_patience"): {"validation_fraction": 0.3}
     for task in ("classifier", "regressor")
-=======
+}
+_BESIDE |= {
     (f"growing-network-{task}", "patience"): {"validation_fraction": 0.3} for task in ("classifier", "regressor")
->>>>>>> d076367 (Offer growing networks in the catalogue)
 }
 
 #: Numbers that are amounts of work, and the most that is learned with: above it they are only accepted or refused.

@@ -16,14 +16,11 @@ from learners.ensembles.parameters import TreeMembers
 from learners.linear import LinearRegressor, LogisticClassifier
 from learners.neighbors import LocalLinearRegressor, NearestNeighborsClassifier, NearestNeighborsRegressor
 from learners.neural import (
-<<<<<<< HEAD
     Autoencoder,
     CascadeCorrelationClassifier,
     CascadeCorrelationRegressor,
-=======
     GrowingNetworkClassifier,
     GrowingNetworkRegressor,
->>>>>>> d076367 (Offer growing networks in the catalogue)
     NeuralNetworkClassifier,
     NeuralNetworkRegressor,
 )
@@ -73,14 +70,11 @@ EXPECTED = {
     LocalLinearRegressor: COMMON,
     NeuralNetworkClassifier: {**COMMON, **ORDERED},
     NeuralNetworkRegressor: COMMON,
-<<<<<<< HEAD
     CascadeCorrelationClassifier: {**COMMON, **ORDERED, **BY_HEART},
     CascadeCorrelationRegressor: COMMON,
     Autoencoder: {name: COMMON[name] for name in ("check_estimators_unfitted",)},
-=======
     GrowingNetworkClassifier: {**COMMON, **ORDERED},
     GrowingNetworkRegressor: COMMON,
->>>>>>> d076367 (Offer growing networks in the catalogue)
     AdaBoostClassifier: {**COMMON, **NOISE},
     BaggingClassifier: {**COMMON, **DRAWN},
     BaggingRegressor: COMMON,

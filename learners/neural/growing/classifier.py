@@ -44,7 +44,7 @@ class GrowingNetworkClassifier(GrowingNetwork, NetworkClassifier):
     flat_slope: float = like(GrowingNetwork, "flat_slope", only_with=tuple(_NODES.items()))
     spread: float = real(0.5, "The weights' deviations at first.", minimum=0, maximum=100, only_with=_MEIOSIS)
     spread_rate: float = real(
-        0.2,
+        0.5,
         "How much of the gradient's size is added to the deviations in each epoch.",
         minimum=0,
         maximum=100,

@@ -39,7 +39,7 @@ class Meiosis:
     """
 
     rate: float = 0.5
-    spread_rate: float = 0.2
+    spread_rate: float = 0.5
     spread: float = 0.5
     fade: float = 0.99
     every: int = 50

@@ -34,11 +34,9 @@ def test_parity_is_solved_by_few_units(growth: str) -> None:
     assert loaded.training_notes() == notes
 
 
-@pytest.mark.parametrize("growth", ["nodes", "meiosis"])
-def test_classes_of_a_real_table_with_rows_held_out(growth: str) -> None:
+def test_classes_of_a_real_table_with_rows_held_out() -> None:
     table, target = read("iris", "class")
-    model = GrowingNetworkClassifier(growth=growth, validation_fraction=0.3, patience=100, epochs=1_000)
-    model.fit(table, target)
+    model = GrowingNetworkClassifier(validation_fraction=0.3, patience=100, epochs=1_000).fit(table, target)
     assert model.score(table, target) >= 0.94
     notes = model.training_notes()
     assert notes["validation_error"] == model.history_["validation_error"].min()
