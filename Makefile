@@ -53,6 +53,7 @@ bench: setup-dev ## run the benchmarks side by side with their peers (long; see 
 	$(BIN)/python benchmarks/large.py
 	$(BIN)/python benchmarks/large_trees.py
 	$(BIN)/python benchmarks/linear.py
+	$(BIN)/python benchmarks/cascade.py
 	$(BIN)/python benchmarks/neighbors.py
 	$(BIN)/python benchmarks/neighbors_serving.py
 	$(BIN)/python benchmarks/ensembles.py

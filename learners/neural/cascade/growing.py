@@ -147,15 +147,20 @@ class Growing:
         self._present(phase)
 
     def _install(self, weights: FloatArray, kind: int, is_sibling: bool, into_outputs: FloatArray) -> None:
-        """Freeze a candidate's input weights; its first weights to the outputs have the covariances' signs at least."""
-        n_units = self.weights.shape[1]
+        """Freeze a candidate's input weights; its first weights to the outputs have the covariances' signs at least.
+
+        These grow beyond all bounds as the errors vanish, so they stay in the range of first weights.
+        """
+        n_units, span = self.weights.shape[1], self._settings.weight_range
         if n_units == self._values.shape[1]:
             self._values = np.concatenate([self._values, np.ones_like(self._values)], axis=1)
         self._values[:, n_units] = unit_values(kind, weighted(weights, self._values.T))
         self._hidden.append(weights.copy())
         self._kinds.append(kind)
         self._layers.append(max(self._layers, default=0) + (0 if is_sibling else 1))
-        self.weights = np.ascontiguousarray(np.column_stack([self.weights, _single(into_outputs)]))
+        self.weights = np.ascontiguousarray(
+            np.column_stack([self.weights, _single(np.clip(into_outputs, -span, span))])
+        )
         memory = np.zeros((4, *self.weights.shape))
         memory[:, :, :n_units] = self._memory
         self._memory = memory

@@ -160,6 +160,14 @@ def test_divergence_is_told_with_its_epoch(rates, named):
     assert refused.value.field == named
 
 
+def test_units_beyond_need_do_no_harm():
+    inputs = np.random.default_rng(2).normal(size=(40, 12))
+    rows = rows_of(inputs, (inputs[:, :1] * inputs[:, 1:2] > 0).astype(float))
+    losses = [stage.loss for stage in grown(rows, max_hidden=8, tolerance=0.0).stages]
+    assert losses[-1] < 1e-3
+    assert losses[2:] == sorted(losses[2:], reverse=True)
+
+
 def test_growth_can_be_cancelled_between_epochs():
     told: list[str] = []
 
