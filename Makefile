@@ -56,6 +56,7 @@ bench: setup-dev ## run the benchmarks side by side with their peers (long; see 
 	$(BIN)/python benchmarks/cascade.py
 	$(BIN)/python benchmarks/neighbors.py
 	$(BIN)/python benchmarks/neighbors_serving.py
+	$(BIN)/python benchmarks/networks.py
 	$(BIN)/python benchmarks/ensembles.py
 	$(BIN)/python benchmarks/evaluation.py
 

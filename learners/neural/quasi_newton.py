@@ -14,8 +14,8 @@ from learners.neural.problem import Problem, Sample
 from learners.types import FloatArray
 
 _PAIRS = 20
-_FLAT = 1e-7
-_LEVEL = 1e-12
+_FLAT = 1e-8
+_LEVEL = 1e-15
 
 
 @dataclass(frozen=True)
