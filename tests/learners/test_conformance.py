@@ -119,9 +119,9 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
             "placement": "both",
             "activation": "mixed",
             "candidates": 6,
-            "max_hidden": 3,
-            "output_epochs": 8,
-            "candidate_epochs": 8,
+            "max_hidden": 2,
+            "output_epochs": 5,
+            "candidate_epochs": 5,
         },
     ),
     "meiosis-network": (

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from learners.neural.cascade.activation import unit_slopes, unit_values
+from learners.errors import ModelFormatError
+from learners.neural.cascade.activation import ACTIVATIONS, unit_slopes, unit_values
 from learners.types import Array, FloatArray, IntArray
 
 #: Weights stay below this in magnitude, so that no sum of theirs leaves the finite numbers.
@@ -30,6 +31,15 @@ class Cascade:
     kinds: IntArray
     layers: IntArray
     weights: FloatArray
+
+    def __post_init__(self) -> None:
+        n_hidden = len(self.hidden)
+        agree = self.hidden.shape == (n_hidden, self.weights.shape[-1]) and self.weights.shape[-1] > n_hidden
+        known = (
+            self.kinds.shape == self.layers.shape == (n_hidden,) and np.isin(self.kinds, range(len(ACTIVATIONS))).all()
+        )
+        if not (agree and known and np.isfinite(self.hidden).all() and np.isfinite(self.weights).all()):
+            raise ModelFormatError("a cascade has finite weights into each hidden unit and each output from all units")
 
     @property
     def n_hidden(self) -> int:

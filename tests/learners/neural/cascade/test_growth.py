@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from learners.errors import Cancelled, ParameterError
+from learners.errors import Cancelled, ModelFormatError, ParameterError
 from learners.neural.cascade.activation import ACTIVATIONS
 from learners.neural.cascade.growth import grow
 from learners.neural.cascade.network import Cascade
@@ -144,6 +144,23 @@ def test_gradients_by_the_inputs_are_central_differences(placement):
             step[one] = 1e-6
             ends = network.scores(points + step)[:, unit], network.scores(points - step)[:, unit]
             np.testing.assert_allclose(found[:, one], (ends[0] - ends[1]) / 2e-6, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kinds": np.array([0, 7])},
+        {"layers": np.array([1])},
+        {"hidden": np.zeros((2, 5))},
+        {"weights": np.full((1, 6), np.nan)},
+    ],
+    ids=lambda one: next(iter(one)),
+)
+def test_arrays_that_are_no_cascade_are_refused(changes):
+    _, arrays = grown(noisy(n_outputs=1), max_hidden=2, tolerance=0.0).network.to_state()
+    damaged = arrays | {f"cascade_{name}": array for name, array in changes.items()}
+    with pytest.raises(ModelFormatError, match="finite weights"):
+        Cascade.from_state({}, damaged)
 
 
 def test_more_than_a_pool_of_units_can_be_grown():
