@@ -1,8 +1,8 @@
 """Taking links or units out of a trained network, those that it misses least first, training again in between.
 
 Three ways to tell what is missed least: the error with each weight at 0 in turn; optimal brain damage (Le Cun, Denker
-and Solla 1990), which expects a rise of half the second derivative times the weight's square; and, to compare with,
-the size of the weights. Biases are no links and stay.
+and Solla 1990), which expects a rise of half the second derivative times the weight's square (with decay, and once
+decay times this); and, to compare with, the size of the weights. Biases are no links and stay.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def prune(
     """
     if problem.ties is not None:
         raise ParameterError("a network with tied weights is not pruned", field="ties")
-    steps = _Steps(problem, problem.held(theta), sample, validation)
+    steps = Steps(problem, problem.held(theta), sample, validation)
     limit, kept = steps.judged * (1 + pruning.tolerance), 0
     best = steps.network()
     n_links = max(steps.n_links, 1)
@@ -127,13 +127,18 @@ def prune(
     return Pruned(layout, theta, mask, steps.curve(), kept)
 
 
-class _Steps:
-    """A network that loses its elements."""
+class Steps:
+    """A network that loses its elements, step by step; for :func:`prune`, and to watch it.
+
+    Args:
+        problem, theta, sample, validation: as of :func:`prune`.
+    """
 
     def __init__(self, problem: Problem, theta: FloatArray, sample: Sample, validation: Sample | None) -> None:
         self._problem, self._theta, self._sample, self._validation = problem, theta, sample, validation
         mask = np.ones(len(theta), np.bool_) if problem.mask is None else problem.mask.copy()
         self._mask, self._is_link = mask, ~problem.layout.is_bias()
+        self._decay = problem.hold().decay
         self._told: list[tuple[int, int, float, float]] = []
         self._judge = Judge(problem, sample)
         self._aside = None if validation is None else Judge(problem, validation)
@@ -142,14 +147,17 @@ class _Steps:
 
     @property
     def n_links(self) -> int:
+        """Those left."""
         return int((self._mask & self._is_link).sum())
 
     @property
     def judged(self) -> float:
+        """The error after the last step, of the validation rows where there are any."""
         return self._told[-1][3]
 
     @property
     def done(self) -> int:
+        """Steps so far."""
         return len(self._told) - 1
 
     def network(self) -> tuple[FloatArray, BoolArray]:
@@ -199,11 +207,13 @@ class _Steps:
         if pruning.method == "each-weight":
             return np.array([self._without(one) for one in elements])
         bends = curvature(self._problem, self._sample, self._theta, gauss_newton=pruning.gauss_newton)
+        # At the minimum of loss and decay the loss alone still falls along w, by decay times w.
+        slopes = self._decay * self._theta**2
         if pruning.by == "links":
-            saliency = bends.weights * self._theta**2 / 2
+            saliency = slopes + bends.weights * self._theta**2 / 2
             return np.array([saliency[one[0]] for one in elements])
-        gains = np.concatenate(bends.gains)
-        return gains[self._has_outgoing()] / 2
+        gains = np.concatenate(bends.gains)[self._has_outgoing()]
+        return np.array([slopes[one].sum() for one in elements]) + gains / 2
 
     def _without(self, element: IntArray) -> float:
         theta = self._theta.copy()

@@ -64,7 +64,8 @@ def test_optimal_brain_damage_takes_the_links_of_inputs_that_do_not_matter(train
     assert into[:2].sum() > 3 * into[2:6].sum()
 
 
-def test_damage_without_bends_is_the_exact_rise_of_the_error() -> None:
+@pytest.mark.parametrize("decay", [0.0, 0.5])
+def test_damage_without_bends_is_the_exact_rise_of_the_error(decay: float) -> None:
     """With linear outputs at their minimum both ways agree (the optimal brain damage of least squares)."""
     layout = Layout((5, 1), ("linear",))
     rng = np.random.default_rng(3)
@@ -72,7 +73,7 @@ def test_damage_without_bends_is_the_exact_rise_of_the_error() -> None:
     rows = Sample(
         inputs, inputs @ np.array([[5.0], [0.1], [-2.0], [0.5], [1.0]]) + 0.1 * rng.normal(size=(100, 1)), np.ones(100)
     )
-    problem = Problem(layout, "squared")
+    problem = Problem(layout, "squared", decay)
     theta = train(problem, np.zeros(6), rows, Options("lbfgs"), rng).theta
     curves = [
         prune(problem, theta, rows, Pruning(method, share=0.0, tolerance=float("inf")), rng).curve
