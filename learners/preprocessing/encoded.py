@@ -28,13 +28,11 @@ class LevelVariables:
     """The variables of one column with levels.
 
     Attributes:
-        index: the column's.
-        places: of the variables, shape (m,).
+        places: of the variables, which lie side by side: (first, end).
         table: their values by level, and last for a level that training did not have and for a missing value, (L+1, m).
     """
 
-    index: int
-    places: IntArray
+    places: tuple[int, int]
     table: FloatArray
 
 
@@ -50,7 +48,8 @@ class RowEncoder:
         firsts: the places of their first powers; shares: what a missing value counts as there; both of shape (m,).
         powers: of each higher power the place of the variable, of the first power, and which power it is.
         gaps, gap_columns: the places of indicators of gaps, and their columns.
-        levels: the columns with levels.
+        coded: the columns with levels, shape (c,).
+        levels: their variables.
     """
 
     n_variables: int
@@ -64,6 +63,7 @@ class RowEncoder:
     powers: tuple[tuple[int, int, int], ...]
     gaps: IntArray
     gap_columns: IntArray
+    coded: IntArray
     levels: tuple[LevelVariables, ...]
 
     @classmethod
@@ -77,7 +77,7 @@ class RowEncoder:
         gaps = np.flatnonzero(encoding.kind == GAP)
         bounds = np.cumsum([0, *(len(column.levels) for column in columns)]).tolist()
         seen = [encoding.seen[first:end] > 0 for first, end in pairwise(bounds)]
-        coded = np.unique(encoding.column[encoding.kind == LEVEL]).tolist()
+        coded = np.unique(encoding.column[encoding.kind == LEVEL]).astype(np.int64)
         return cls(
             encoding.n_variables,
             numbers,
@@ -90,7 +90,8 @@ class RowEncoder:
             tuple((place, by_column[int(encoding.column[place])], int(encoding.detail[place])) for place in higher),
             gaps,
             encoding.column[gaps].astype(np.int64),
-            tuple(_level_variables(encoding, index, seen[index]) for index in coded),
+            coded,
+            tuple(_level_variables(encoding, index, seen[index]) for index in coded.tolist()),
         )
 
     def values(self, cells: FloatArray, kind: type[np.floating] = np.float64) -> Array:
@@ -110,11 +111,16 @@ class RowEncoder:
             made[:, place] = _power(made[:, first], power)
         if len(self.gaps):
             made[:, self.gaps] = np.isnan(cells[:, self.gap_columns])
-        for level in self.levels:
-            own = cells[:, level.index]
-            codes = np.where(np.isnan(own), -1.0, own).astype(np.int64)
-            made[:, level.places] = level.table[codes]
+        for level, codes in zip(self.levels, self._codes(cells), strict=True):
+            first, end = level.places
+            made[:, first:end] = level.table.take(codes, axis=0)
         return made
+
+    def _codes(self, cells: FloatArray) -> IntArray:
+        """The levels of the columns that have some, -1 where missing, shape (c, n)."""
+        own = cells[:, self.coded]
+        found: IntArray = np.where(np.isnan(own), -1.0, own).astype(np.int64).T
+        return found
 
     def _scaled(self, own: FloatArray, kind: type[np.floating]) -> Array:
         """u of the cells of some columns, within 1e300, so that sums of powers are no NaN; shape (n, m)."""
@@ -129,7 +135,7 @@ def _level_variables(encoding: Encoding, index: int, seen: BoolArray) -> LevelVa
     table = np.tile(encoding.share[places], (len(seen) + 1, 1))
     levels = np.flatnonzero(seen)
     table[levels] = levels[:, None] == encoding.detail[places]
-    return LevelVariables(index, places, table)
+    return LevelVariables((int(places[0]), int(places[-1]) + 1), table)
 
 
 def _power(base: Array, power: int) -> Array:
