@@ -1,0 +1,228 @@
+"""What recurrent and time-delay networks share: parameters, and learning from sequences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from learners.base import Progress
+from learners.errors import ParameterError, quoted
+from learners.neural.estimator import NetworkEstimator
+from learners.neural.examples import Examples, Learned, Part
+from learners.neural.inputs import AnyInputs
+from learners.neural.optimizers import RULES
+from learners.neural.recurrent.inputs import StepInputs
+from learners.neural.recurrent.learning import Errors, learn
+from learners.neural.recurrent.network import RecurrentNetwork
+from learners.neural.recurrent.structure import ACTIVATIONS, Structure
+from learners.neural.recurrent.teaching import EVERY, LAST, NEXT, Following, Lesson, following, lesson
+from learners.neural.targets import ClassTarget, NumberTarget
+from learners.neural.training import Options, Trained
+from learners.params import choice, flag, integer, learner, real, sizes
+from learners.table import Column, Kind, Series, Table
+from learners.types import FloatArray
+
+#: Most weights: 80 MB, and as much again for each vector of an optimiser.
+MOST_WEIGHTS = 10_000_000
+_PATIENCE = 50
+
+
+@learner
+class StepwiseEstimator(NetworkEstimator):
+    """Base of the networks that go through a row's sequences and texts step by step."""
+
+    opened: ClassVar[frozenset[Kind]] = frozenset({Kind.SEQUENCE, Kind.TEXT})
+    inputs_type = StepInputs
+    network_type = RecurrentNetwork
+    is_recurrent: ClassVar[bool]
+
+    hidden_units: tuple[int, ...] = sizes(
+        (8,), "Units of each hidden layer, from the inputs on; at least one layer.", maximum=1_000, most=10
+    )
+    shortcuts: bool = flag(
+        False,
+        "Whether the outputs see the inputs of the last step (of a window, all of it) directly too, so that hidden "
+        "units learn what a linear model lacks.",
+    )
+    activation: str = choice("tanh", tuple(ACTIVATIONS), "What hidden units make of their weighted sum.")
+    taught: str = choice(
+        LAST,
+        (LAST, EVERY, NEXT),
+        "After which steps an answer is wanted in training: the target after a row's last step; the target after each "
+        "of its steps; or after each step the next one's own value, and after the last the target. Rows of which one "
+        "is another's beginning are learned in one pass, so that a row for every beginning teaches an answer for each "
+        "step.",
+    )
+    optimizer: str = choice(
+        "rprop",
+        RULES,
+        "How weights follow the gradient: descent with momentum by batches; quickprop (Fahlman 1988); each with a step "
+        "of its own, by the sign alone (Rprop, Riedmiller and Braun 1993); or Adam (Kingma and Ba 2015) by batches.",
+    )
+    rate: float | None = real(
+        None,
+        "Length of a step: the learning rate; of Rprop the first step of each weight.",
+        minimum=1e-9,
+        maximum=100,
+        none_means="the optimiser's own",
+    )
+    momentum: float = real(
+        0.9,
+        "Share of the last step that the next one repeats.",
+        minimum=0,
+        maximum=0.999,
+        only_with={"optimizer": ("sgd",)},
+    )
+    batch: int | None = integer(
+        None,
+        "Sequences after which weights are changed.",
+        minimum=1,
+        none_means="all of them",
+        only_with={"optimizer": ("sgd", "adam")},
+    )
+    clip: float | None = real(
+        None,
+        "Largest norm of the gradient; a longer one is shortened to it.",
+        minimum=0,
+        exclusive_minimum=True,
+        none_means="it may be of any length",
+        only_with={"optimizer": ("sgd", "quickprop", "adam")},
+    )
+    epochs: int = integer(200, "How often training goes through all rows at most.", minimum=1, maximum=100_000)
+    decay: float = real(
+        0.0,
+        "Weight decay: what is minimised is the mean error and half of this times the sum of the squared weights, "
+        "biases left out.",
+        minimum=0,
+        maximum=1_000,
+    )
+    patience: int | None = integer(
+        _PATIENCE,
+        "Where rows are held out: epochs without a lower error on them after which training stops. In any case the "
+        "weights of the epoch with the least one are kept.",
+        minimum=1,
+        none_means="training does not stop early",
+    )
+
+    def check_together(self) -> None:
+        super().check_together()
+        if not self.hidden_units:
+            raise ParameterError("parameter hidden_units needs at least one layer", field="hidden_units")
+        if self.patience != _PATIENCE and self.validation_fraction == 0:
+            raise ParameterError(
+                f"parameter patience = {quoted(self.patience)} has no effect, since no rows are held out to stop by; "
+                "give validation_fraction",
+                field="patience",
+            )
+
+    @property
+    def delays_(self) -> int:
+        """How many steps the inputs of one step are."""
+        return 1
+
+    def _piece(self) -> int:
+        """Steps through which errors are carried back; 0 for all."""
+        return 0
+
+    def _fit_inputs(self, table: Table, weights: FloatArray) -> AnyInputs:
+        return StepInputs.fit(table, weights, scaling=self.scaling, gaps=bool(self.missing_indicators))
+
+    def _fit_rows(
+        self,
+        X: Any,
+        table: Table,
+        target: Series,
+        weights: FloatArray,
+        outputs: NumberTarget | ClassTarget,
+        progress: Progress,
+    ) -> None:
+        if self.taught == NEXT:  # what follows any step is an answer, not only what follows the last
+            outputs = _refitted(outputs, following(table, target, self.delays_), weights)
+        super()._fit_rows(X, table, target, weights, outputs, progress)
+        self.columns_ = tuple(map(_forgetting, self.columns_))
+
+    def _examples(
+        self, table: Table, target: Series, weights: FloatArray, inputs: AnyInputs, outputs: NumberTarget | ClassTarget
+    ) -> Examples:
+        teaching = inputs
+        if self.taught == NEXT and isinstance(inputs, StepInputs):
+            teaching = replace(inputs, answers=outputs.coded(following(table, target, self.delays_).cells))
+        return replace(super()._examples(table, target, weights, teaching, outputs), inputs=inputs)
+
+    def _learn(self, examples: Examples, progress: Progress) -> Learned:
+        structure = Structure(
+            examples.n_inputs * self.delays_,
+            tuple(map(int, self.hidden_units)),
+            examples.n_outputs,
+            self.activation,
+            examples.link,
+            self.is_recurrent,
+            bool(self.shortcuts),
+        )
+        self._check_size(structure)
+        validation = None if examples.validation is None else self._lesson(examples.validation)
+        errors = Errors(self._piece(), None if self.clip is None else float(self.clip), float(self.decay))
+        rng = np.random.default_rng(examples.seed)
+        trained = learn(
+            structure,
+            self.delays_,
+            self._lesson(examples.training),
+            validation,
+            errors,
+            self._options(),
+            rng,
+            progress,
+        )
+        return _learned(RecurrentNetwork(structure, trained.theta, self.delays_), trained)
+
+    def _options(self) -> Options:
+        return Options(
+            optimizer=self.optimizer,
+            rate=None if self.rate is None else float(self.rate),
+            momentum=float(self.momentum) if self.optimizer == "sgd" else None,
+            batch=None if self.batch is None else int(self.batch),
+            epochs=int(self.epochs),
+            patience=None if self.patience is None else int(self.patience),
+        )
+
+    def _lesson(self, part: Part) -> Lesson:
+        return lesson(part.rows, part.targets, part.weights, self.taught, self.delays_)
+
+    def _check_size(self, structure: Structure) -> None:
+        if structure.n_weights > MOST_WEIGHTS:
+            raise ParameterError(
+                f"{structure.inputs} inputs and hidden_units = {quoted(list(self.hidden_units))} make "
+                f"{structure.n_weights} weights; at most {MOST_WEIGHTS} are learned",
+                field="hidden_units",
+            )
+
+
+def _refitted(outputs: NumberTarget | ClassTarget, found: Following, weights: FloatArray) -> NumberTarget | ClassTarget:
+    """Outputs for all values that follow any step of some rows."""
+    taught = ~np.isnan(found.cells)
+    cells, by_step = found.cells[taught], np.repeat(weights, found.lengths)[taught]
+    if isinstance(outputs, NumberTarget):
+        return NumberTarget.fit(cells, by_step)
+    return ClassTarget.fit(cells, by_step, outputs.n_classes, "softmax")
+
+
+def _forgetting(column: Column) -> Column:
+    """An open column that knows no more of the training rows than how many numbers a step has."""
+    return replace(column, levels=column.levels[: column.kind is Kind.SEQUENCE]) if column.is_open else column
+
+
+def _learned(network: RecurrentNetwork, trained: Trained) -> Learned:
+    history = trained.history
+    columns = {"epoch": np.arange(1.0, len(history.errors) + 1.0), "training_error": history.errors}
+    notes: dict[str, Any] = {
+        "weights": network.structure.n_weights,
+        "epochs": len(history.errors),
+        "stopped": trained.stopped,
+        "training_error": float(history.errors[-1]),
+    }
+    if len(history.validation):
+        columns["validation_error"] = history.validation
+        notes |= {"best_epoch": history.best_epoch, "validation_error": float(history.validation.min())}
+    return Learned(network, columns, notes)

@@ -1,0 +1,219 @@
+"""A table's rows as sequences of steps: columns of sequences and of texts step by step, other columns in every step.
+
+* Of a column of sequences each number of a step is a variable, scaled over all steps of the training rows.
+* A text is a string of symbols: of each character that occurs in training there is an indicator. Another character
+  has none of them.
+* Other columns are encoded as for any network (:class:`learners.neural.inputs.Inputs`) and enter at every step.
+
+All sequences and texts of a row have equally many steps. One that is missing counts as the training steps' mean. A row
+without any, or with an empty text, is one step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from learners.errors import SchemaError, quoted
+from learners.neural.inputs import LARGEST_INPUT, Inputs
+from learners.neural.recurrent.sequences import Sequences
+from learners.preprocessing.scale import Scaling, fit_scaling
+from learners.sequences import parse_sequence, step_width
+from learners.table import UNSEEN, Column, Kind, Table
+from learners.types import Array, FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class StepInputs:
+    """V variables of a step: those of the open columns in their order, then those of the others.
+
+    Attributes:
+        columns: of the training table.
+        owner: int64 (N,), the column of each variable of open columns.
+        symbol: int64 (N,), the code point that it indicates; -1 of a number.
+        scaling: of the N variables; indicators stay as they are.
+        plain: of the other columns.
+        mean: of all training steps, shape (V,).
+        answers: what every batch says is wanted after its steps; see :class:`Sequences`.
+    """
+
+    columns: tuple[Column, ...]
+    owner: IntArray
+    symbol: IntArray
+    scaling: Scaling
+    plain: Inputs
+    mean: FloatArray
+    answers: FloatArray | None = None
+
+    @classmethod
+    def fit(cls, table: Table, weights: FloatArray, *, scaling: str, gaps: bool) -> Self:
+        """The inputs of training rows; as :meth:`learners.neural.inputs.Inputs.fit`."""
+        plain = Inputs.fit(_plain(table), weights, scaling=scaling, gaps=gaps)
+        owner, symbol = _variables(table)
+        unscaled = fit_scaling(np.zeros((1, len(owner))), np.ones(1), "none")
+        made = cls(table.columns, owner, symbol, unscaled, plain, np.zeros(len(owner) + plain.n_inputs))
+        rows = made.batch(table)
+        by_step = np.repeat(weights, rows.lengths)
+        fitted = fit_scaling(rows.values[:, : len(owner)], by_step, scaling)
+        is_symbol = symbol >= 0
+        own = Scaling(
+            np.where(is_symbol, 0, fitted.exponent),
+            np.where(is_symbol, 0.0, fitted.offset),
+            np.where(is_symbol, 1.0, fitted.unit),
+        )
+        made = cls(table.columns, owner, symbol, own, plain, made.mean)
+        mean = (by_step / by_step.sum()) @ made.batch(table).values
+        return cls(table.columns, owner, symbol, own, plain, mean)
+
+    @property
+    def n_inputs(self) -> int:
+        return len(self.owner) + self.plain.n_inputs
+
+    def batch(self, table: Table) -> Sequences:
+        """The rows of a table of these columns.
+
+        Raises:
+            SchemaError: two columns have different numbers of steps in a row.
+        """
+        opened = {index: _Cells(column, table.values[:, index]) for index, column in _opened(table.columns)}
+        starts = np.concatenate([[0], np.cumsum(_lengths(table, opened))]).astype(np.int64)
+        values = np.empty((int(starts[-1]), self.n_inputs))
+        values[:] = self.mean
+        for index, cells in opened.items():
+            own = np.flatnonzero(self.owner == index)
+            if len(own):
+                steps, found = cells.numbers(self.symbol[own], starts)
+                values[steps[:, None], own] = self._scaled(own, found)
+        if self.plain.n_inputs:
+            values[:, len(self.owner) :] = np.repeat(self.plain.batch(_plain(table)), np.diff(starts), axis=0)
+        return Sequences(values, starts, self.answers)
+
+    def _scaled(self, own: IntArray, values: FloatArray) -> FloatArray:
+        scaling = Scaling(self.scaling.exponent[own], self.scaling.offset[own], self.scaling.unit[own])
+        return np.clip(scaling.apply(values), -LARGEST_INPUT, LARGEST_INPUT)
+
+    def take(self, rows: Sequences, chosen: Array) -> Sequences:
+        return rows.take(chosen)
+
+    def flats(self, table: Table) -> list[FloatArray]:
+        """The variables of each row, one step after the other, shape (T V,)."""
+        rows = self.batch(table)
+        return [step.ravel() for step in np.split(rows.values, rows.starts[1:-1])] if len(rows) else []
+
+    def baseline(self, width: int) -> FloatArray:
+        return np.tile(self.mean, width // self.n_inputs)
+
+    def owners(self, width: int) -> IntArray:
+        plain = np.array([index for index, column in enumerate(self.columns) if not column.is_open], dtype=np.int64)
+        of_plain = plain[self.plain.owners(self.plain.n_inputs)]
+        return np.tile(np.concatenate([self.owner, of_plain]), width // self.n_inputs)
+
+    def points(self, flats: FloatArray) -> Sequences:
+        length = flats.shape[1] // self.n_inputs
+        starts = np.arange(len(flats) + 1, dtype=np.int64) * length
+        return Sequences(np.ascontiguousarray(flats.reshape(-1, self.n_inputs)), starts)
+
+    def knows(self, index: int, cell: float) -> bool:
+        if self.columns[index].is_open:
+            return True
+        return self.plain.knows(sum(not column.is_open for column in self.columns[:index]), cell)
+
+    def to_arrays(self) -> dict[str, Array]:
+        own = {"owner": self.owner, "symbol": self.symbol, "step_mean": self.mean}
+        own |= {f"step_{name}": array for name, array in vars(self.scaling).items()}
+        return {f"inputs_{name}": array for name, array in own.items()} | self.plain.to_arrays()
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, Array], columns: tuple[Column, ...]) -> Self:
+        names = Scaling.__dataclass_fields__
+        scaling = Scaling(**{name: arrays[f"inputs_step_{name}"] for name in names})
+        plain = Inputs.from_arrays(arrays, tuple(column for column in columns if not column.is_open))
+        own = (arrays["inputs_owner"], arrays["inputs_symbol"])
+        return cls(columns, *own, scaling, plain, arrays["inputs_step_mean"])
+
+
+class _Cells:
+    """An open column's values in some rows, as steps.
+
+    Attributes:
+        known: the rows that have a value.
+        lengths: steps of each row; 0 where it has no value.
+    """
+
+    def __init__(self, column: Column, cells: FloatArray) -> None:
+        self._column = column
+        self.known = np.flatnonzero(~np.isnan(cells) & (cells != UNSEEN))
+        used, self._place = np.unique(cells[self.known].astype(np.int64), return_inverse=True)
+        is_text = column.kind is Kind.TEXT
+        self._values = [
+            _points_of(column.levels[code]) if is_text else parse_sequence(column.levels[code]) for code in used
+        ]
+        self._counts = np.array([len(value) for value in self._values], dtype=np.int64)
+        self.lengths = np.zeros(len(cells), dtype=np.int64)
+        self.lengths[self.known] = self._counts[self._place]
+
+    def numbers(self, symbols: IntArray, starts: IntArray) -> tuple[IntArray, FloatArray]:
+        """The variables of all steps of the rows with a value, and where these steps are in a batch.
+
+        Args:
+            symbols: of each variable its code point, or -1.
+            starts: of all rows of the batch.
+        """
+        if not self._values:
+            return np.empty(0, np.int64), np.empty((0, len(symbols)))
+        joined = np.concatenate(self._values)
+        if self._column.kind is Kind.TEXT:
+            joined = (joined == symbols).astype(np.float64)
+        begins = np.concatenate([[0], np.cumsum(self._counts)]).astype(np.int64)
+        found = Sequences(np.ascontiguousarray(joined), begins).take(self._place)
+        within = np.arange(len(found.values)) - np.repeat(found.starts[:-1], found.lengths)
+        return np.repeat(starts[self.known], found.lengths) + within, found.values
+
+
+def _points_of(text: str) -> IntArray:
+    """The code points of a text, shape (T, 1)."""
+    return np.array([ord(letter) for letter in text], dtype=np.int64)[:, None]
+
+
+def _opened(columns: tuple[Column, ...]) -> list[tuple[int, Column]]:
+    return [(index, column) for index, column in enumerate(columns) if column.is_open]
+
+
+def _plain(table: Table) -> Table:
+    kept = [index for index, column in enumerate(table.columns) if not column.is_open]
+    return Table(tuple(table.columns[index] for index in kept), table.values[:, kept])
+
+
+def _variables(table: Table) -> tuple[IntArray, IntArray]:
+    """Column and symbol of each variable of open columns; of a column that is missing throughout there are none."""
+    owner: list[int] = []
+    symbol: list[int] = []
+    for index, column in _opened(table.columns):
+        cells = table.values[:, index]
+        codes = np.unique(cells[~np.isnan(cells) & (cells != UNSEEN)]).astype(np.int64).tolist()
+        if column.kind is Kind.TEXT:
+            found = sorted({ord(letter) for code in codes for letter in column.levels[code]})
+        else:
+            found = [-1] * (step_width(column.levels[codes[0]]) if codes else 0)
+        owner += [index] * len(found)
+        symbol += found
+    return np.array(owner, dtype=np.int64), np.array(symbol, dtype=np.int64)
+
+
+def _lengths(table: Table, opened: Mapping[int, _Cells]) -> IntArray:
+    """Steps of each row, at least 1."""
+    lengths = np.zeros(table.n_rows, dtype=np.int64)
+    for index, cells in opened.items():
+        apart = cells.known[(lengths[cells.known] != cells.lengths[cells.known]) & (lengths[cells.known] > 0)]
+        if len(apart):
+            row, name = int(apart[0]), table.columns[index].name
+            raise SchemaError(
+                f"row {row}: column {quoted(name)} has {cells.lengths[row]} steps, where another column has "
+                f"{lengths[row]}; all sequences of a row have equally many",
+                field=name,
+            )
+        lengths = np.maximum(lengths, cells.lengths)
+    return np.maximum(lengths, 1)
