@@ -22,20 +22,23 @@ class AttributeContribution:
         observed: the row's value; ``None`` where missing or unseen.
         state: ``known``; ``missing``; or ``unseen``, which a level is that did not occur in training.
         amount: what is added.
+        steps: of a sequence or text, as far as the model goes through it step by step, what each step adds.
     """
 
     column: str
     observed: Value | None
     state: State
     amount: float
+    steps: tuple[float, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        return {
+        record = {
             "column": self.column,
             "observed": self.observed,
             "state": self.state,
             "contribution": self.amount,
         }
+        return record | ({"steps": list(self.steps)} if self.steps else {})
 
     def text(self) -> str:
         """``+0.5 (width = 3)``."""

@@ -88,11 +88,20 @@ class FittedNetwork(Learner):
             found = self._attributed(baseline, flats, unit)
             sums = (found.amounts @ member).tolist()
             for place, score in enumerate(found.scores.tolist()):
-                amounts = zip(values[place], sums[place], strict=True)
-                parts = tuple(AttributeContribution(*value, amount) for value, amount in amounts)
+                amounts = zip(values[place], sums[place], self._by_step(used, found.amounts[place]), strict=True)
+                parts = tuple(AttributeContribution(*value, amount, steps) for value, amount, steps in amounts)
                 total = sum(sums[place], start=found.baseline)
                 by_row[place].append(AttributedScore(label, found.baseline, parts, score - total))
         return [self._reason(tuple(scores)) for scores in by_row]
+
+    def _by_step(self, used: IntArray, amounts: FloatArray) -> list[tuple[float, ...]]:
+        """Of some columns what each step adds; empty of one that has no steps.
+
+        Args:
+            used: indices of columns.
+            amounts: of the numbers of a row, shape (W,).
+        """
+        return [()] * len(used)
 
     def _reason(self, scores: tuple[AttributedScore, ...]) -> AttributionExplanation:
         outputs = self.outputs_

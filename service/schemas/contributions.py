@@ -15,7 +15,7 @@ class AttributeContribution(Answer):
     """What one column adds."""
 
     column: str
-    observed: _Value | None = Field(
+    observed: _Value | list[float] | list[list[float]] | None = Field(
         description="the row's value, of an unseen level as it was sent; null where missing"
     )
     state: Literal["known", "missing", "unseen"] = Field(
@@ -23,6 +23,9 @@ class AttributeContribution(Answer):
         "an unseen level, which one is too that no training row had, counts as the mean"
     )
     contribution: float
+    steps: list[float] | None = Field(
+        None, description="of a sequence or text that a network goes through step by step: what each step adds"
+    )
 
 
 class LinearPredictor(Answer):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from learners.base import Progress
-from learners.errors import ParameterError, quoted
+from learners.errors import DataError, ParameterError, quoted
 from learners.neural.estimator import NetworkEstimator
 from learners.neural.examples import Examples, Learned, Part
 from learners.neural.inputs import AnyInputs
@@ -16,13 +17,14 @@ from learners.neural.optimizers import RULES
 from learners.neural.recurrent.inputs import StepInputs
 from learners.neural.recurrent.learning import Errors, learn
 from learners.neural.recurrent.network import RecurrentNetwork
+from learners.neural.recurrent.state import State, steps_before
 from learners.neural.recurrent.structure import ACTIVATIONS, Structure
 from learners.neural.recurrent.teaching import EVERY, LAST, NEXT, Following, Lesson, following, lesson
 from learners.neural.targets import ClassTarget, NumberTarget
 from learners.neural.training import Options, Trained
 from learners.params import choice, flag, integer, learner, real, sizes
 from learners.table import Column, Kind, Series, Table
-from learners.types import FloatArray
+from learners.types import FloatArray, IntArray
 
 #: Most weights: 80 MB, and as much again for each vector of an optimiser.
 MOST_WEIGHTS = 10_000_000
@@ -150,6 +152,45 @@ class StepwiseEstimator(NetworkEstimator):
         if self.taught == NEXT and isinstance(inputs, StepInputs):
             teaching = replace(inputs, answers=outputs.coded(following(table, target, self.delays_).cells))
         return replace(super()._examples(table, target, weights, teaching, outputs), inputs=inputs)
+
+    def feed(self, X: Any, state: Mapping[str, Any] | None = None) -> tuple[FloatArray, dict[str, Any]]:
+        """Answer after each step of a piece of one row's sequences and texts, which others may follow.
+
+        The answers are those to rows with the sequences as long as they are by then, to the bit. Nothing is kept
+        here: who feeds a sequence in pieces hands the state on from each to the next. Columns without steps are those
+        of the row again.
+
+        Args:
+            X: a table of one row, as for ``predict``.
+            state: after the piece before; ``None`` at the beginning.
+
+        Returns:
+            Class probabilities after each of the T steps of the piece, shape (T, K), or numbers, shape (T,); and the
+            state after the last as plain JSON.
+
+        Raises:
+            DataError: there is not one row, or the state is none of this model's.
+        """
+        table = self.check_table(X)
+        if table.n_rows != 1:
+            raise DataError(f"steps are fed of one row at a time; there are {table.n_rows}")
+        steps, network = self.inputs_.batch(table).values, self.network_
+        if isinstance(network, RecurrentNetwork):
+            before = network.start() if state is None else network.read_state(state)
+            found, after = network.feed(steps, before)
+            return self.outputs_.answers(found), after.to_json()
+        count = 0 if state is None else steps_before(state)
+        return self.outputs_.answers(np.tile(network.scores(steps[:1]), (len(steps), 1))), State(
+            count + len(steps)
+        ).to_json()
+
+    def _by_step(self, used: IntArray, amounts: FloatArray) -> list[tuple[float, ...]]:
+        by_step = amounts.reshape(-1, self.inputs_.n_inputs)
+        owner = self.inputs_.owners(self.inputs_.n_inputs)
+        return [
+            tuple(by_step[:, owner == index].sum(axis=1).tolist()) if self.columns_[index].is_open else ()
+            for index in used.tolist()
+        ]
 
     def _learn(self, examples: Examples, progress: Progress) -> Learned:
         structure = Structure(

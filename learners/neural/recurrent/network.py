@@ -11,24 +11,10 @@ import numpy as np
 
 from learners.neural.forward import slopes
 from learners.neural.recurrent.sequences import Sequences
+from learners.neural.recurrent.state import State, read_state
 from learners.neural.recurrent.stepping import advance, scores
 from learners.neural.recurrent.structure import Structure
 from learners.types import Array, FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """What a network remembers of the steps so far.
-
-    Attributes:
-        steps: how many there were.
-        window: the last of them, the latest first, shape (delays - 1, V); 0 before the first.
-        units: states of the hidden units, shape (U,).
-    """
-
-    steps: int
-    window: FloatArray
-    units: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +43,14 @@ class RecurrentNetwork:
     def start(self) -> State:
         """Before the first step."""
         return State(0, np.zeros((self.delays - 1, self.step_width)), np.zeros(self.structure.n_units))
+
+    def read_state(self, record: Any) -> State:
+        """A caller's state.
+
+        Raises:
+            DataError: it is none of this network's.
+        """
+        return read_state(record, self.delays - 1, self.step_width, self.structure.n_units)
 
     def feed(self, steps: FloatArray, state: State) -> tuple[FloatArray, State]:
         """Feed some steps of one sequence.
