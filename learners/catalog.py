@@ -26,6 +26,10 @@ from learners.neural import (
     GrowingNetworkRegressor,
     NeuralNetworkClassifier,
     NeuralNetworkRegressor,
+    RecurrentNetworkClassifier,
+    RecurrentNetworkRegressor,
+    TimeDelayNetworkClassifier,
+    TimeDelayNetworkRegressor,
 )
 from learners.persist import dump
 from learners.rules.classifier import RuleSetClassifier
@@ -50,6 +54,10 @@ LEARNERS: tuple[type[Learner], ...] = (
     GrowingNetworkClassifier,
     GrowingNetworkRegressor,
     Autoencoder,
+    RecurrentNetworkClassifier,
+    RecurrentNetworkRegressor,
+    TimeDelayNetworkClassifier,
+    TimeDelayNetworkRegressor,
     AdaBoostClassifier,
     BaggingClassifier,
     BaggingRegressor,

@@ -20,6 +20,7 @@ from service.routes import (
     predictions,
     reasons,
     rules,
+    steps,
     trees,
 )
 from service.services import Services
@@ -35,6 +36,7 @@ _ROUTERS = (
     comparisons,
     predictions,
     reasons,
+    steps,
     rules,
     trees,
     keys,

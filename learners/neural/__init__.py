@@ -7,6 +7,8 @@ from learners.neural.feedforward.classifier import NeuralNetworkClassifier
 from learners.neural.feedforward.regressor import NeuralNetworkRegressor
 from learners.neural.growing.classifier import GrowingNetworkClassifier
 from learners.neural.growing.regressor import GrowingNetworkRegressor
+from learners.neural.recurrent.recurrent import RecurrentNetworkClassifier, RecurrentNetworkRegressor
+from learners.neural.recurrent.time_delay import TimeDelayNetworkClassifier, TimeDelayNetworkRegressor
 
 __all__ = [
     "Autoencoder",
@@ -16,4 +18,8 @@ __all__ = [
     "GrowingNetworkRegressor",
     "NeuralNetworkClassifier",
     "NeuralNetworkRegressor",
+    "RecurrentNetworkClassifier",
+    "RecurrentNetworkRegressor",
+    "TimeDelayNetworkClassifier",
+    "TimeDelayNetworkRegressor",
 ]

@@ -280,6 +280,8 @@ def _codes(column: Column, inputs: Inputs) -> dict[Scalar, float] | None:
     """The cell of each value that surely is a level of the column; None for a numeric column."""
     if column.is_numeric:
         return None
+    if column.is_open:  # any value may come, and how those of a row go together is seen the general way
+        return {}
     if column.level_type == "number":
         labels: list[Scalar] = [
             label

@@ -71,7 +71,7 @@ def reason_about(model: ServedModel, sent: Rows, describe: Describe, reason: Rea
             tell_unseen(reasons[at], dict(encoded.unseen[row]))
     with uncompiled():
         answers = _answers(model, table)
-    warnings = _warnings(encoded, model, options)
+    warnings = warnings_of(encoded, model, options)
     by_row = {row: {"row": row, **answers[at], **reasons[at], **warnings.get(row, {})} for at, row in enumerate(good)}
     for row, faults in encoded.faults.items():
         error = {"title": Invalid.title, "errors": [describe(one) for one in faults[:20]], "errors_total": len(faults)}
@@ -166,7 +166,7 @@ def _answers(model: ServedModel, table: Table) -> list[dict[str, Any]]:
     return [{"value": value} for value in values.tolist()]
 
 
-def _warnings(encoded: Encoded, model: ServedModel, options: Options) -> dict[int, dict[str, Any]]:
+def warnings_of(encoded: Encoded, model: ServedModel, options: Options) -> dict[int, dict[str, Any]]:
     """By row, what had to be assumed of it."""
     missing = missing_columns(encoded, model.inputs.columns)
     found: dict[int, dict[str, Any]] = {}

@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from learners.table import MISSING, Column
+from learners.neural.recurrent.inputs import uneven_rows
+from learners.table import MISSING, Column, Table
 from learners.types import FloatArray, Scalar
 from service.errors import Fault
 from service.formats.records import Encoded as Cells
@@ -54,12 +55,14 @@ class Inputs:
         takes_missing: whether it answers rows with missing values.
         missing_tokens: texts that stand for a missing value.
         numbers: how texts write numbers.
+        goes_by_steps: whether the sequences and texts of a row have equally many steps.
     """
 
     columns: tuple[Column, ...]
     takes_missing: bool = True
     missing_tokens: frozenset[str] = frozenset({""})
     numbers: NumberSyntax = PLAIN
+    goes_by_steps: bool = False
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -191,6 +194,8 @@ def _apply(encoded: Encoded, inputs: Inputs, options: Options) -> None:
         _refuse_strictly(encoded)
     if options.missing == "reject" or not inputs.takes_missing:
         _refuse_missing(encoded, inputs, options)
+    if inputs.goes_by_steps:
+        _refuse_uneven(encoded, inputs)
 
 
 def _apply_unseen(encoded: Encoded, inputs: Inputs, options: Options) -> None:
@@ -224,6 +229,14 @@ def _refuse_missing(encoded: Encoded, inputs: Inputs, options: Options) -> None:
         if inputs.takes_missing and (row, name) in unseen:
             continue  # unseen, which was asked to count as missing
         encoded.add_fault(row, f"the value is missing, and {why}", column=name)
+
+
+def _refuse_uneven(encoded: Encoded, inputs: Inputs) -> None:
+    good = [row for row in range(encoded.n_rows) if row not in encoded.faults]
+    table = Table(encoded.columns or inputs.columns, np.asfortranarray(encoded.values[good]))
+    for row, column, here, there in uneven_rows(table):
+        message = f"the column has {here} steps, where another of the row has {there}; all have equally many"
+        encoded.add_fault(good[row], message, column=inputs.columns[column].name)
 
 
 def _missing_cells(values: FloatArray, columns: Sequence[Column]) -> Iterable[tuple[int, str]]:

@@ -27,9 +27,12 @@ _BESIDE = {("decision-tree-classifier", "confidence"): {"pruning": "error-based"
     for learner in ("linear-regressor", "logistic-classifier")
     for parameter, few in (("max_degree", {"folds": 2}), ("folds", {"max_degree": 2}), ("seed", {"max_degree": 2}))
 }
+_BY_EPOCHS = [
+    f"{kind}-network-{task}" for kind in ("neural", "recurrent", "time-delay") for task in ("classifier", "regressor")
+]
 _BESIDE |= {
     (learner, parameter): {"validation_fraction": 0.3} | few  # there is something to stop by
-    for learner in ("neural-network-classifier", "neural-network-regressor", "autoencoder")
+    for learner in (*_BY_EPOCHS, "autoencoder")
     for parameter, few in (("patience", {"epochs": 300}), ("epochs", {"patience": 5}))
 }
 _BESIDE |= {

@@ -23,6 +23,10 @@ from learners.neural import (
     GrowingNetworkRegressor,
     NeuralNetworkClassifier,
     NeuralNetworkRegressor,
+    RecurrentNetworkClassifier,
+    RecurrentNetworkRegressor,
+    TimeDelayNetworkClassifier,
+    TimeDelayNetworkRegressor,
 )
 from learners.rules.classifier import RuleSetClassifier
 from learners.trees.classifier import DecisionTreeClassifier
@@ -71,6 +75,10 @@ EXPECTED = {
     Autoencoder: {name: COMMON[name] for name in ("check_estimators_unfitted",)},
     GrowingNetworkClassifier: {**COMMON, **ORDERED},
     GrowingNetworkRegressor: COMMON,
+    RecurrentNetworkClassifier: {**COMMON, **ORDERED},
+    RecurrentNetworkRegressor: COMMON,
+    TimeDelayNetworkClassifier: {**COMMON, **ORDERED},
+    TimeDelayNetworkRegressor: COMMON,
     AdaBoostClassifier: {**COMMON, **NOISE},
     BaggingClassifier: {**COMMON, **DRAWN},
     BaggingRegressor: COMMON,

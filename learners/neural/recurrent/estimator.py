@@ -14,7 +14,7 @@ from learners.neural.estimator import NetworkEstimator
 from learners.neural.examples import Examples, Learned, Part
 from learners.neural.inputs import AnyInputs
 from learners.neural.optimizers import RULES
-from learners.neural.recurrent.inputs import StepInputs
+from learners.neural.recurrent.inputs import StepInputs, longest
 from learners.neural.recurrent.learning import Errors, learn
 from learners.neural.recurrent.network import RecurrentNetwork
 from learners.neural.recurrent.state import State, steps_before
@@ -85,7 +85,7 @@ class StepwiseEstimator(NetworkEstimator):
         only_with={"optimizer": ("sgd", "adam")},
     )
     clip: float | None = real(
-        None,
+        1.0,
         "Largest norm of the gradient; a longer one is shortened to it.",
         minimum=0,
         exclusive_minimum=True,
@@ -94,7 +94,7 @@ class StepwiseEstimator(NetworkEstimator):
     )
     epochs: int = integer(200, "How often training goes through all rows at most.", minimum=1, maximum=100_000)
     decay: float = real(
-        0.0,
+        1e-4,
         "Weight decay: what is minimised is the mean error and half of this times the sum of the squared weights, "
         "biases left out.",
         minimum=0,
@@ -119,9 +119,8 @@ class StepwiseEstimator(NetworkEstimator):
                 field="patience",
             )
 
-    @property
-    def delays_(self) -> int:
-        """How many steps the inputs of one step are."""
+    def _most_delays(self) -> int:
+        """How many steps the inputs of one step are, where sequences are so long."""
         return 1
 
     def _piece(self) -> int:
@@ -140,8 +139,9 @@ class StepwiseEstimator(NetworkEstimator):
         outputs: NumberTarget | ClassTarget,
         progress: Progress,
     ) -> None:
+        self._delays = min(self._most_delays(), longest(table))  # nothing is learned of steps that no row has
         if self.taught == NEXT:  # what follows any step is an answer, not only what follows the last
-            outputs = _refitted(outputs, following(table, target, self.delays_), weights)
+            outputs = _refitted(outputs, following(table, target, self._delays), weights)
         super()._fit_rows(X, table, target, weights, outputs, progress)
         self.columns_ = tuple(map(_forgetting, self.columns_))
 
@@ -150,7 +150,7 @@ class StepwiseEstimator(NetworkEstimator):
     ) -> Examples:
         teaching = inputs
         if self.taught == NEXT and isinstance(inputs, StepInputs):
-            teaching = replace(inputs, answers=outputs.coded(following(table, target, self.delays_).cells))
+            teaching = replace(inputs, answers=outputs.coded(following(table, target, self._delays).cells))
         return replace(super()._examples(table, target, weights, teaching, outputs), inputs=inputs)
 
     def feed(self, X: Any, state: Mapping[str, Any] | None = None) -> tuple[FloatArray, dict[str, Any]]:
@@ -184,6 +184,14 @@ class StepwiseEstimator(NetworkEstimator):
             count + len(steps)
         ).to_json()
 
+    def count_steps(self, X: Any) -> int:
+        """How many steps the rows have together.
+
+        Raises:
+            SchemaError: sequences of a row differ in length.
+        """
+        return len(self.inputs_.batch(self.check_table(X)).values)
+
     def _by_step(self, used: IntArray, amounts: FloatArray) -> list[tuple[float, ...]]:
         by_step = amounts.reshape(-1, self.inputs_.n_inputs)
         owner = self.inputs_.owners(self.inputs_.n_inputs)
@@ -194,7 +202,7 @@ class StepwiseEstimator(NetworkEstimator):
 
     def _learn(self, examples: Examples, progress: Progress) -> Learned:
         structure = Structure(
-            examples.n_inputs * self.delays_,
+            examples.n_inputs * self._delays,
             tuple(map(int, self.hidden_units)),
             examples.n_outputs,
             self.activation,
@@ -208,7 +216,7 @@ class StepwiseEstimator(NetworkEstimator):
         rng = np.random.default_rng(examples.seed)
         trained = learn(
             structure,
-            self.delays_,
+            self._delays,
             self._lesson(examples.training),
             validation,
             errors,
@@ -216,7 +224,7 @@ class StepwiseEstimator(NetworkEstimator):
             rng,
             progress,
         )
-        return _learned(RecurrentNetwork(structure, trained.theta, self.delays_), trained)
+        return _learned(RecurrentNetwork(structure, trained.theta, self._delays), trained)
 
     def _options(self) -> Options:
         return Options(
@@ -229,7 +237,7 @@ class StepwiseEstimator(NetworkEstimator):
         )
 
     def _lesson(self, part: Part) -> Lesson:
-        return lesson(part.rows, part.targets, part.weights, self.taught, self.delays_)
+        return lesson(part.rows, part.targets, part.weights, self.taught, self._delays)
 
     def _check_size(self, structure: Structure) -> None:
         if structure.n_weights > MOST_WEIGHTS:

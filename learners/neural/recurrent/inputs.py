@@ -11,7 +11,7 @@ without any, or with an empty text, is one step.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -135,6 +135,16 @@ class StepInputs:
         return cls(columns, *own, scaling, plain, arrays["inputs_step_mean"])
 
 
+def longest(table: Table) -> int:
+    """Steps of the longest row of a table.
+
+    Raises:
+        SchemaError: two columns have different numbers of steps in a row.
+    """
+    opened = {index: _Cells(column, table.values[:, index]) for index, column in _opened(table.columns)}
+    return int(_lengths(table, opened).max(initial=1))
+
+
 class _Cells:
     """An open column's values in some rows, as steps.
 
@@ -203,17 +213,27 @@ def _variables(table: Table) -> tuple[IntArray, IntArray]:
     return np.array(owner, dtype=np.int64), np.array(symbol, dtype=np.int64)
 
 
+def uneven_rows(table: Table) -> Iterator[tuple[int, int, int, int]]:
+    """The rows whose open columns have different numbers of steps: row, column, its steps, and those before it."""
+    lengths = np.zeros(table.n_rows, dtype=np.int64)
+    for index, column in _opened(table.columns):
+        cells = _Cells(column, table.values[:, index])
+        both = cells.known[lengths[cells.known] > 0]
+        for row in both[lengths[both] != cells.lengths[both]].tolist():
+            yield row, index, int(cells.lengths[row]), int(lengths[row])
+        lengths = np.where(lengths > 0, lengths, cells.lengths)
+
+
 def _lengths(table: Table, opened: Mapping[int, _Cells]) -> IntArray:
     """Steps of each row, at least 1."""
+    for row, index, here, there in uneven_rows(table) if len(opened) > 1 else ():
+        name = table.columns[index].name
+        raise SchemaError(
+            f"row {row}: column {quoted(name)} has {here} steps, where another column has {there}; all sequences of a "
+            "row have equally many",
+            field=name,
+        )
     lengths = np.zeros(table.n_rows, dtype=np.int64)
-    for index, cells in opened.items():
-        apart = cells.known[(lengths[cells.known] != cells.lengths[cells.known]) & (lengths[cells.known] > 0)]
-        if len(apart):
-            row, name = int(apart[0]), table.columns[index].name
-            raise SchemaError(
-                f"row {row}: column {quoted(name)} has {cells.lengths[row]} steps, where another column has "
-                f"{lengths[row]}; all sequences of a row have equally many",
-                field=name,
-            )
+    for cells in opened.values():
         lengths = np.maximum(lengths, cells.lengths)
     return np.maximum(lengths, 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from learners._accel import kernel
 from learners.base import Progress
-from learners.errors import DataError
+from learners.errors import ParameterError
 from learners.neural.epochs import FAR, fresh_marks
 from learners.neural.optimizers import STEPS, How, Run, step
 from learners.neural.recurrent.structure import Structure
@@ -54,7 +54,7 @@ def learn(
         progress: told after each epoch; may raise ``Cancelled``.
 
     Raises:
-        DataError: errors or weights grew without bounds; says at which epoch.
+        ParameterError: errors or weights grew without bounds; says at which epoch.
     """
     teacher = _Teacher(structure, delays, training, errors)
     judge = None if validation is None else _Teacher(structure, delays, validation, errors)
@@ -147,4 +147,4 @@ def _batches(n_rows: int, size: int, rng: np.random.Generator) -> Iterator[IntAr
 
 def _check(theta: FloatArray, error: float, epoch: int, how: How) -> None:
     if not (error < FAR and (np.abs(theta) < FAR).all()):
-        raise DataError(f"training diverged at epoch {epoch}: lower the rate ({how.rate:g})", field="rate")
+        raise ParameterError(f"training diverged at epoch {epoch}: lower the rate ({how.rate:g})", field="rate")

@@ -20,13 +20,13 @@ class TimeDelayEstimator(StepwiseEstimator):
 
     window: int = integer(
         10,
-        "Steps that are seen together: the last one and those before it. What would lie before the first counts as 0.",
+        "Steps that are seen together: the last one and those before it, as far as training rows have so many. What "
+        "would lie before a row's first step counts as 0.",
         minimum=1,
         maximum=10_000,
     )
 
-    @property
-    def delays_(self) -> int:
+    def _most_delays(self) -> int:
         return int(self.window)
 
 

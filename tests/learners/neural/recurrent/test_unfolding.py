@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def pieces_error(theta: np.ndarray, given: RecurrentNetwork, lessons: Taught, pi
     """The error of pieces of sequences, what enters each being what ``given`` makes of the steps before it."""
     moved = RecurrentNetwork(given.structure, theta)
     total = 0.0
-    for first, end in zip(STARTS[:-1], STARTS[1:], strict=True):
+    for first, end in pairwise(STARTS.tolist()):
         state = given.start()
         for begin in range(first, end, piece):
             steps = slice(begin, min(begin + piece, end))

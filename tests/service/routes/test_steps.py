@@ -1,0 +1,151 @@
+"""Sequences fed in pieces over HTTP: trained from a file with sequences, asked step by step."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from service.operations import stepping
+from service.schemas.predictions import Explanations
+from service.schemas.steps import Steps
+from tests.service.running import Api, problem
+from tests.service.working import do_job, train
+
+BITS = [[0, 1, 1, 1, 0, 1], [1, 1, 0], [0, 0], [1, 0, 1, 0], [1], [0, 1, 1]]
+
+
+@pytest.fixture(scope="module")
+def api(shared_api: Api) -> Api:
+    """A service with networks that learn the parity of bits, and what follows in a word and a series."""
+    bits = [{"bits": row, "side": row[0] * 2.5, "odd": "yes" if sum(row) % 2 else "no"} for row in BITS]
+    series = [{"past": [[k % 3, 1], [(k + 1) % 3, 2]], "next": (k + 2) % 3 + 0.5} for k in range(9)]
+    words = [{"word": "abcab"[: k % 4 + 1], "next": "abcab"[k % 4 + 1]} for k in range(12)]
+    for name, rows, target, learner, kinds, parameters in (
+        ("parity", bits, "odd", "recurrent-network-classifier", {}, {"epochs": 20, "taught": "every-step"}),
+        ("series", series, "next", "time-delay-network-regressor", {}, {"window": 3, "epochs": 20}),
+        ("words", words, "next", "recurrent-network-classifier", {"word": "text"}, {"epochs": 30}),
+    ):
+        body = json.dumps(rows).encode()
+        made = shared_api.upload(body, name=name, format="json", options=json.dumps({"kinds": kinds}))
+        assert made.status_code == 201, made.text
+        train(shared_api, made.json()["id"], target=target, name=name, learner=learner, parameters=parameters)
+    return shared_api
+
+
+ROWS: dict[str, dict[str, Any]] = {
+    "parity": {"bits": [1, 0, 1, 1, 0], "side": 2.5},
+    "series": {"past": [[0, 1], [2, 1], [1, 5], [9, 9]]},
+    "words": {"word": "abcabxca"},
+}
+
+
+def cut(row: dict[str, Any], begin: int, end: int) -> dict[str, Any]:
+    return {name: value[begin:end] if isinstance(value, list | str) else value for name, value in row.items()}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_steps_fed_in_pieces_are_predictions_of_the_beginnings_to_the_bit(api: Api, name: str) -> None:
+    row = ROWS[name]
+    length = max(len(value) for value in row.values() if isinstance(value, list | str))
+    beginnings = [cut(row, 0, end) for end in range(1, length + 1)]
+    whole = api.post(f"/api/v1/models/{name}/predictions", json={"rows": beginnings}).json()["predictions"]
+    state, found = None, []
+    for begin, end in ((0, 1), (1, 3), (3, length)):
+        sent = {"row": cut(row, begin, end)} | ({} if state is None else {"state": state})
+        response = api.post(f"/api/v1/models/{name}/steps", json=sent)
+        assert response.status_code == 200, response.text
+        answer = response.json()
+        Steps.model_validate(answer)
+        found += answer["steps"]
+        state = answer["state"]
+        assert state["steps"] == end
+    assert [one.pop("step") for one in found] == list(range(length))
+    wanted = [{key: value for key, value in one.items() if key != "row"} for one in whole]
+    assert found == wanted
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_reasons_tell_what_each_step_adds(api: Api, name: str) -> None:
+    response = api.post(f"/api/v1/models/{name}/explanations", json={"rows": [ROWS[name]]})
+    assert response.status_code == 200, response.text
+    Explanations.model_validate(response.json())
+    (told,) = response.json()["explanations"]
+    for score in told["scores"]:
+        first = score["contributions"][0]
+        assert first["observed"] == next(iter(ROWS[name].values()))
+        assert len(first["steps"]) == len(first["observed"])
+        assert sum(first["steps"]) == pytest.approx(first["contribution"], rel=1e-9, abs=1e-12)
+        assert all("steps" not in other for other in score["contributions"][1:])
+
+
+def test_what_is_no_state_is_refused(api: Api) -> None:
+    path, row = "/api/v1/models/parity/steps", {"bits": [1], "side": 0}
+    state = api.post(path, json={"row": row}).json()["state"]
+    for changes in ({"units": [0]}, {"steps": -1}, {"window": 3}, {"more": 1}, {"units": ["a"] * 8}):
+        refused = problem(api.post(path, json={"row": row, "state": state | changes}), 422)
+        assert refused["errors"][0]["parameter"] == "state", refused
+    for wrong in (7, [], {}, "x", {"units": []}):
+        assert problem(api.post(path, json={"row": row, "state": wrong}), 422)["errors"][0]["parameter"] == "state"
+    for changes in ({"version": 2}, {"model": "words"}, {"version": True}):
+        refused = problem(api.post(path, json={"row": row, "state": state | changes}), 409)
+        assert "parity:1 answers here" in refused["detail"]
+    body = b'{"row":{"bits":[1],"side":0},"state":{"units":[1e400]}}'
+    problem(api.post(path, content=body, headers={"Content-Type": "application/json"}), 422)
+
+
+def test_what_is_no_piece_is_refused(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "/api/v1/models/parity/steps"
+    for row in ({"bits": [[1, 2]]}, {"bits": "a b"}, {"bits": []}, {"bits": 3}, 5, {"bits": [1], "side": "far"}):
+        refused = problem(api.post(path, json={"row": row}), 422)
+        assert refused["errors"], refused
+    problem(api.post(path, json={}), 422)
+    problem(api.post(path, json={"row": {"bits": [1]}, "rows": []}), 422)
+    absent = api.post(path, json={"row": {"bits": [1], "colour": 3}}).json()
+    assert absent["absent_columns"] == ["side"]
+    assert absent["ignored_columns"] == ["colour"]
+    monkeypatch.setattr(stepping, "MAX_STEPS", 4)
+    many = problem(api.post(path, json={"row": {"bits": [0, 1, 0, 1, 1]}}), 413)
+    assert "at most 4 steps" in many["detail"]
+
+
+def test_a_model_without_steps_says_so(api: Api) -> None:
+    body = b"x,y\n1,a\n2,b\n3,a\n"
+    train(api, api.upload(body, name="stepless").json()["id"], target="y", name="stepless")
+    refused = problem(api.post("/api/v1/models/stepless/steps", json={"row": {"x": 1}}), 409)
+    assert "decision-tree-classifier does not go through sequences step by step" in refused["detail"]
+
+
+def test_rows_whose_sequences_differ_in_length_are_no_fault_of_the_service(api: Api) -> None:
+    rows = [{"a": [1, 2], "b": [3, 4], "y": 1.0}, {"a": [1], "b": [2], "y": 2.0}]
+    dataset = api.upload(json.dumps(rows).encode(), name="two", format="json").json()["id"]
+    train(api, dataset, target="y", name="two", learner="recurrent-network-regressor", parameters={"epochs": 2})
+    sent = {"a": [1, 2], "b": [3]}
+    for what in ("predictions", "explanations"):
+        answer = api.post(f"/api/v1/models/two/{what}", json={"rows": [sent, rows[0]]}).json()
+        assert answer["summary"] == {"rows": 2, "failed": 1}
+        (fault,) = answer[what][0]["error"]["errors"]
+        assert (fault["column"], fault["row"]) == ("b", 0)
+        assert "has 1 steps, where another of the row has 2" in fault["message"]
+        problem(api.post(f"/api/v1/models/two/{what}", json={"rows": [sent]}), 422)
+    refused = problem(api.post("/api/v1/models/two/steps", json={"row": sent}), 422)
+    assert refused["errors"][0]["column"] == "b"
+
+
+def test_folds_in_time_order_judge_a_time_delay_network(api: Api) -> None:
+    rows = [{"t": k, "past": [k % 4, (k + 1) % 4], "next": (k + 2) % 4} for k in range(40)]
+    dataset = api.upload(json.dumps(rows).encode(), name="clock", format="json").json()["id"]
+    request = {
+        "kind": "cross-validate",
+        "dataset": dataset,
+        "target": "next",
+        "learner": "time-delay-network-regressor",
+        "parameters": {"window": 2, "epochs": 60},
+        "evaluation": {"folds": 3, "time": "t"},
+    }
+    made = api.post("/api/v1/jobs", json=request)
+    assert made.status_code == 202, made.text
+    do_job(api, made.json()["id"])
+    found = api.get(made.headers["location"]).json()["result"]
+    assert found["evaluation"]["metrics"]["mean_absolute_error"]["mean"] < 1.0
