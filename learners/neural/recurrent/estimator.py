@@ -20,7 +20,7 @@ from learners.neural.recurrent.network import RecurrentNetwork
 from learners.neural.recurrent.state import State, steps_before
 from learners.neural.recurrent.structure import ACTIVATIONS, Structure
 from learners.neural.recurrent.teaching import EVERY, LAST, NEXT, Following, Lesson, following, lesson
-from learners.neural.targets import ClassTarget, NumberTarget
+from learners.neural.targets import ClassTarget, Link, NumberTarget
 from learners.neural.training import Options, Trained
 from learners.params import choice, flag, integer, learner, real, sizes
 from learners.table import Column, Kind, Series, Table
@@ -140,18 +140,18 @@ class StepwiseEstimator(NetworkEstimator):
         progress: Progress,
     ) -> None:
         self._delays = min(self._most_delays(), longest(table))  # nothing is learned of steps that no row has
+        self._answers: FloatArray | None = None
         if self.taught == NEXT:  # what follows any step is an answer, not only what follows the last
-            outputs = _refitted(outputs, following(table, target, self._delays), weights)
+            found = following(table, target, self._delays)
+            outputs = _refitted(outputs, found, weights)
+            self._answers = outputs.coded(found.cells)
         super()._fit_rows(X, table, target, weights, outputs, progress)
         self.columns_ = tuple(map(_forgetting, self.columns_))
+        del self._answers
 
-    def _examples(
-        self, table: Table, target: Series, weights: FloatArray, inputs: AnyInputs, outputs: NumberTarget | ClassTarget
-    ) -> Examples:
-        teaching = inputs
-        if self.taught == NEXT and isinstance(inputs, StepInputs):
-            teaching = replace(inputs, answers=outputs.coded(following(table, target, self._delays).cells))
-        return replace(super()._examples(table, target, weights, teaching, outputs), inputs=inputs)
+    def _parted(self, part: Part, link: Link, inputs: AnyInputs, codes: FloatArray | None = None) -> Examples:
+        answering = replace(part, rows=replace(part.rows, answers=self._answers))
+        return super()._parted(answering, link, inputs, codes)
 
     def feed(self, X: Any, state: Mapping[str, Any] | None = None) -> tuple[FloatArray, dict[str, Any]]:
         """Answer after each step of a piece of one row's sequences and texts, which others may follow.

@@ -37,7 +37,6 @@ class StepInputs:
         scaling: of the N variables; indicators stay as they are.
         plain: of the other columns.
         mean: of all training steps, shape (V,).
-        answers: what every batch says is wanted after its steps; see :class:`Sequences`.
     """
 
     columns: tuple[Column, ...]
@@ -46,7 +45,6 @@ class StepInputs:
     scaling: Scaling
     plain: Inputs
     mean: FloatArray
-    answers: FloatArray | None = None
 
     @classmethod
     def fit(cls, table: Table, weights: FloatArray, *, scaling: str, gaps: bool) -> Self:
@@ -89,7 +87,7 @@ class StepInputs:
                 values[steps[:, None], own] = self._scaled(own, found)
         if self.plain.n_inputs:
             values[:, len(self.owner) :] = np.repeat(self.plain.batch(_plain(table)), np.diff(starts), axis=0)
-        return Sequences(values, starts, self.answers)
+        return Sequences(values, starts)
 
     def _scaled(self, own: IntArray, values: FloatArray) -> FloatArray:
         scaling = Scaling(self.scaling.exponent[own], self.scaling.offset[own], self.scaling.unit[own])
