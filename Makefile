@@ -59,6 +59,7 @@ bench: setup-dev ## run the benchmarks side by side with their peers (long; see 
 	$(BIN)/python benchmarks/networks.py
 	$(BIN)/python benchmarks/ensembles.py
 	$(BIN)/python benchmarks/evaluation.py
+	$(BIN)/python benchmarks/recurrent.py
 
 soak: setup-dev ## kill, fuzz and load studies (long)
 	$(BIN)/python benchmarks/chaos.py
