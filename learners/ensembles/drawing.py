@@ -41,8 +41,13 @@ class Draws:
         n_rows = int(np.count_nonzero(self.weights))
         n_draws = max(round(self.fraction * float(np.clip(round(bounds[-1]), n_rows, _MOST_A_ROW * n_rows))), 1)
         drawn = self.generator(member).random(n_draws) * bounds[-1]
-        rows = np.minimum(np.searchsorted(bounds, drawn, side="right"), np.flatnonzero(self.weights)[-1])
-        return np.bincount(rows, minlength=len(bounds)).astype(np.float64)
+        if (self.weights == 1.0).all():
+            rows = drawn.astype(np.int64)  # what the search finds too
+        else:
+            drawn.sort()  # in which order does not matter, and neighbours are found sooner
+            rows = np.searchsorted(bounds, drawn, side="right")
+        last = np.flatnonzero(self.weights)[-1]
+        return np.bincount(np.minimum(rows, last), minlength=len(bounds)).astype(np.float64)
 
     def column_seed(self, member: int) -> int:
         """By which the columns of the member's nodes are drawn."""

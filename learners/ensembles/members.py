@@ -55,7 +55,8 @@ class MemberTrees:
                 parts = [np.where(part >= 0, part + first, -1) for part, first in zip(parts, bounds, strict=False)]
             elif name == "level_start":
                 parts = [part + first for part, first in zip(parts, levels, strict=False)]
-            joined[name] = np.concatenate(parts).astype(parts[0].dtype if name not in _MOVED else np.int32)
+            kind = parts[0].dtype if name not in _MOVED else np.int32
+            joined[name] = np.concatenate(parts, dtype=kind, casting="same_kind")
         return cls(Nodes(**joined), bounds, columns, regression)
 
     def __len__(self) -> int:

@@ -322,13 +322,31 @@ def new_grown(nodes: int, levels: int, stack: int, columns: int, n_values: int) 
 
 
 def enlarged(grown: Grown, nodes: int, levels: int, stack: int) -> Grown:
-    """A copy of the tree with at least so much room; what must grow grows at least by half."""
-    have = (len(grown.nodes), len(grown.levels), len(grown.stack))
-    room = [
-        old if old >= need else max(old + old // 2, need)
-        for old, need in zip(have, (nodes, levels, stack), strict=True)
-    ]
-    larger = new_grown(room[0], room[1], room[2], grown.active.shape[1], grown.value.shape[1])
-    for old, new in zip(grown, larger, strict=True):
-        new[: len(old)] = old
+    """The tree with at least so much room; what must grow grows at least by half, the rest is left where it is."""
+    columns, n_values = grown.active.shape[1], grown.value.shape[1]
+    if nodes > len(grown.nodes):
+        room = _more(len(grown.nodes), nodes)
+        grown = grown._replace(
+            nodes=_with_room(grown.nodes, records(room, NODE)),
+            value=_with_room(grown.value, np.zeros((room, n_values))),
+        )
+    if levels > len(grown.levels):
+        room = _more(len(grown.levels), levels)
+        grown = grown._replace(levels=_with_room(grown.levels, records(room, LEVEL)))
+    if stack > len(grown.stack):
+        room = _more(len(grown.stack), stack)
+        grown = grown._replace(
+            stack=_with_room(grown.stack, np.zeros(room, np.int32)),
+            active=_with_room(grown.active, np.ones((room, columns), np.bool_)),
+        )
+    return grown
+
+
+def _more(have: int, need: int) -> int:
+    return max(have + have // 2, need)
+
+
+def _with_room(old: Any, larger: Any) -> Any:
+    """The larger array, which begins with what the old one holds."""
+    larger[: len(old)] = old
     return larger
