@@ -29,37 +29,32 @@ def draws_columns(problem: Problem) -> bool:
 
 
 @lean_inner_kernel
-def draw_columns(problem: Problem, work: Work, node: int, active: BoolArray, turn: int) -> bool:
-    """Fill ``work.looked`` with the columns drawn; false if there is none left.
-
-    At first as many as are asked for; if none of them had a test one more on each turn, none twice.
-    """
-    left = 0
+def list_columns(problem: Problem, work: Work, active: BoolArray) -> int:
+    """Fill ``work.undrawn`` with the columns that may hold a test and have more than one value in the table."""
+    count = 0
     for column in range(active.shape[0]):
-        if turn == 0:
-            work.tried[column] = False
-        work.looked[column] = False
-        if may_be_drawn(problem, work, active, column):
-            left += 1
-    need = problem.draw[N_DRAWN] if turn == 0 else np.int64(1)
-    chance = hashed(hashed(problem.draw[SEED] + node) + turn)
-    found = left > 0
-    for column in range(active.shape[0]):
-        if may_be_drawn(problem, work, active, column):
-            # each of those left is as likely (selection sampling)
-            if hashed(chance + column) * left < need * (np.int64(_MASK) + 1):
-                work.looked[column] = True
-                work.tried[column] = True
-                need -= 1
-            left -= 1
-    return found
+        varies = not problem.columns[column].is_coded or problem.columns[column].n_codes > 1
+        if active[column] and varies:
+            work.undrawn[count] = column
+            count += 1
+    return count
 
 
 @lean_inner_kernel
-def may_be_drawn(problem: Problem, work: Work, active: BoolArray, column: int) -> bool:
-    """Whether a column may hold a test, has more than one value in the table, and was not drawn yet."""
-    varies = not problem.columns[column].is_coded or problem.columns[column].n_codes > 1
-    return bool(active[column] and varies and not work.tried[column])
+def draw_columns(problem: Problem, work: Work, node: int, left: int, need: int | np.int64) -> int:
+    """Mark in ``work.looked`` so many of the columns that are left in ``work.undrawn``, or all; returns what is left.
+
+    None is drawn twice, each as likely as the others.
+    """
+    for column in range(work.looked.shape[0]):
+        work.looked[column] = False
+    chance = hashed(problem.draw[SEED] + node)
+    for _ in range(min(need, left)):
+        place = (hashed(chance + left) * left) >> 32
+        left -= 1
+        work.looked[work.undrawn[place]] = True
+        work.undrawn[place] = work.undrawn[left]
+    return left
 
 
 @lean_inner_kernel

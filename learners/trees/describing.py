@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from learners._accel import lean_inner_kernel
 from learners.trees.criteria import VARIANCE, impurity_sum
-from learners.trees.problem import CENTRED, MASS, WEIGHT, Grown, Problem, Rules, Work
+from learners.trees.problem import CENTRED, WEIGHT, Grown, Problem, Rules, Work
 
 
 @lean_inner_kernel
@@ -40,6 +42,10 @@ def describe(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
 
     For regression, also centre the targets of its rows on its mean.
     """
+    if rules.criterion == VARIANCE:
+        return describe_numbers(problem, rules, grown, node)
+    if rules.n_values == 2:
+        return describe_two_classes(problem, rules, grown, node)
     start = grown.nodes[node].start
     end = start + grown.nodes[node].count
     weight = 0.0
@@ -47,13 +53,11 @@ def describe(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
     value = grown.value[node]
     for k in range(rules.n_values):
         value[k] = 0.0
-    if rules.criterion == VARIANCE:
-        return describe_numbers(problem, rules, grown, node)
     for one in range(start, end):
         own = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
         value[int(problem.answer[problem.row[one]])] += own
         weight += own
-        mass += 1.0 if rules.unit else problem.numbers[MASS, one]
+        mass += 1.0 if rules.unit else problem.numbers[rules.mass_row, one]
     return measure(rules, grown, node, weight, mass)
 
 
@@ -72,6 +76,27 @@ def measure(rules: Rules, grown: Grown, node: int, weight: float, mass: float) -
 
 
 @lean_inner_kernel
+def describe_two_classes(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
+    """The same of two classes: sums that stay in registers."""
+    start = grown.nodes[node].start
+    end = start + grown.nodes[node].count
+    negatives = 0.0
+    positives = 0.0
+    weight = 0.0
+    mass = 0.0
+    for one in range(np.uint64(start), np.uint64(end)):
+        is_positive = problem.answer[np.uint64(problem.row[one])]
+        own = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
+        negatives += own * (1.0 - is_positive)
+        positives += own * is_positive
+        weight += own
+        mass += 1.0 if rules.unit else problem.numbers[rules.mass_row, one]
+    grown.value[node, 0] = negatives
+    grown.value[node, 1] = positives
+    return measure(rules, grown, node, weight, mass)
+
+
+@lean_inner_kernel
 def describe_numbers(problem: Problem, rules: Rules, grown: Grown, node: int) -> bool:
     """The part of :func:`describe` for regression: mean and variance in two passes."""
     start = grown.nodes[node].start
@@ -85,7 +110,7 @@ def describe_numbers(problem: Problem, rules: Rules, grown: Grown, node: int) ->
         own = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
         answer = problem.answer[problem.row[one]]
         weight += own
-        mass += 1.0 if rules.unit else problem.numbers[MASS, one]
+        mass += 1.0 if rules.unit else problem.numbers[rules.mass_row, one]
         total += own * answer
         least = min(least, answer)
         most = max(most, answer)

@@ -20,7 +20,7 @@ import numpy as np
 from learners._accel import lean_inner_kernel
 from learners.trees.criteria import VARIANCE
 from learners.trees.presort import KeyLayout
-from learners.trees.problem import CENTRED, MASS, MOST_LIKELY, TIE, WEIGHT, Problem, Rules, Work
+from learners.trees.problem import CENTRED, MOST_LIKELY, TIE, WEIGHT, Problem, Rules, Work
 from learners.types import FloatArray, IntArray
 
 
@@ -56,7 +56,7 @@ def known_stats(problem: Problem, rules: Rules, keys: IntArray, lo: int, hi: int
         key = keys[i]
         one = (key >> layout.label_bits) & id_mask
         weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
-        mass += 1.0 if rules.unit else problem.numbers[MASS, one]
+        mass += 1.0 if rules.unit else problem.numbers[rules.mass_row, one]
         if regression:
             value = problem.numbers[CENTRED, one]
             stats[0] += weight
@@ -82,7 +82,7 @@ def known_stats_of_two(problem: Problem, rules: Rules, keys: IntArray, lo: int, 
         weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
         negatives += weight * (1.0 - is_positive)
         positives += weight * is_positive
-        mass += problem.numbers[MASS, one] if by_mass else weight
+        mass += problem.numbers[rules.mass_row, one] if by_mass else weight
     stats[0] = negatives
     stats[1] = positives
     return mass
@@ -94,6 +94,8 @@ def branch_shares(problem: Problem, rules: Rules, work: Work, start: int, end: i
 
     Where they take the most likely branch, ``branch`` says so then, and there are none any more.
     """
+    if branches == 2 and shares_of_halves(problem, rules, work, start, end):
+        return 0
     for b in range(branches):
         work.branches[b].share = 0.0
         work.branches[b].count = 0
@@ -123,3 +125,29 @@ def branch_shares(problem: Problem, rules: Rules, work: Work, start: int, end: i
         if work.branches[b].share > 0.0:
             work.branches[b].count += missing
     return missing
+
+
+@lean_inner_kernel
+def shares_of_halves(problem: Problem, rules: Rules, work: Work, start: int, end: int) -> bool:
+    """The common case, two branches and nothing missing, in sums that stay in registers; false if it is another."""
+    known = 0.0
+    left = 0.0
+    right = 0.0
+    rows = np.int64(0)
+    least = np.int64(0)
+    for one in range(np.uint64(start), np.uint64(end)):
+        b = np.int64(work.branch[one])
+        weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
+        goes_right = float(b)
+        known += weight
+        left += weight * (1.0 - goes_right)
+        right += weight * goes_right
+        rows += b
+        least = min(least, b)
+    if least < 0:
+        return False
+    work.branches[0].share = left / known
+    work.branches[1].share = right / known
+    work.branches[0].count = end - start - rows
+    work.branches[1].count = rows
+    return True

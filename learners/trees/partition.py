@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from learners._accel import lean_inner_kernel
-from learners.trees.problem import MASS, WEIGHT, Problem, Rules, Work
+from learners.trees.problem import WEIGHT, Problem, Rules, Work
 from learners.types import FloatArray, IntArray
 
 
@@ -24,8 +24,12 @@ def number_children(
     In each branch with a positive share, the rows with a missing value come first, in the order of
     ``absent``. Their old ids get ``new_id`` -1 - (position in ``absent``).
     """
-    if rules.unit and branches == 2:
+    if branches == 2 and missing == 0:
         halve_rows(problem, work, start, end)
+        if not rules.unit:
+            halve_numbers(problem.numbers[WEIGHT], work, start, end)
+            if rules.mass_row != WEIGHT:
+                halve_numbers(problem.numbers[rules.mass_row], work, start, end)
         return
     position = place
     for b in range(branches):
@@ -42,12 +46,13 @@ def number_children(
     move_rows(problem, work, start, end, place, branches)
     if not rules.unit:
         move_numbers(problem.numbers[WEIGHT], work, start, end, place, branches)
-        move_numbers(problem.numbers[MASS], work, start, end, place, branches)
+        if rules.mass_row != WEIGHT:
+            move_numbers(problem.numbers[rules.mass_row], work, start, end, place, branches)
 
 
 @lean_inner_kernel
 def halve_rows(problem: Problem, work: Work, start: int, end: int) -> None:
-    """The common case, two branches, nothing missing and no weights, in one pass without a branch in the code.
+    """The common case, two branches and nothing missing, in one pass without a branch in the code.
 
     Every row is written to both sides and only one side's end moves on; the left side never overtakes the reader.
     """
@@ -68,6 +73,23 @@ def halve_rows(problem: Problem, work: Work, start: int, end: int) -> None:
         left += np.uint64(1) - goes_right
     for i in range(right):
         row[left + i] = spare[i]
+
+
+@lean_inner_kernel
+def halve_numbers(numbers: FloatArray, work: Work, start: int, end: int) -> None:
+    """The same of what is kept by id."""
+    spare = work.spare_numbers
+    left = np.uint64(start)
+    right = np.uint64(0)
+    for one in range(np.uint64(start), np.uint64(end)):
+        goes_right = np.uint64(work.branch[one])
+        own = numbers[one]
+        numbers[left] = own
+        spare[right] = own
+        right += goes_right
+        left += np.uint64(1) - goes_right
+    for i in range(right):
+        numbers[left + i] = spare[i]
 
 
 @lean_inner_kernel

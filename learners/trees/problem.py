@@ -41,6 +41,7 @@ class Rules(NamedTuple):
     missing: int
     unit: bool  # every weight is 1 and no row is divided, so counts are whole numbers
     mass_is_weight: bool  # no weight is below 1, so what stop rules count is the weight
+    mass_row: int  # the row of ``Problem.numbers`` that holds what stop rules count
     binary: bool  # two classes under Gini: the sums of variance serve
     n_values: int  # K classes, or 2 (mean and variance)
     n_stats: int  # K classes, or 3 sums; see criteria.impurity_sum
@@ -186,7 +187,8 @@ class Work(NamedTuple):
         packed: int64 (2, small), codes to be sorted.
         columns: ``COLUMN_BEST`` (d,), the best test of each column, place -1 where there is none; and where its
             counts begin, -1 while it has none.
-        looked, tried: bool (d,), where columns are drawn for a node: those of this turn, and of all so far.
+        looked, undrawn: bool (d,) and int64 (d,), where columns are drawn for a node: those of this turn, and those
+            that are left.
         branches: ``BRANCH``: id of its first row, number of rows, share of the known weight, and whether
             it may be split further; the keys of others are not moved.
         cursor: int64 by branch.
@@ -208,7 +210,7 @@ class Work(NamedTuple):
     packed: IntArray
     columns: Records
     looked: BoolArray
-    tried: BoolArray
+    undrawn: IntArray
     branches: Records
     cursor: IntArray
 
@@ -287,7 +289,7 @@ def new_work(problem: Problem, rules: Rules) -> Work:
         packed=np.zeros((2, min(capacity, combinations // COMBINATIONS_A_ROW + 1)), np.int64),
         columns=records(len(problem.columns), COLUMN_BEST),
         looked=np.zeros(len(problem.columns), np.bool_),
-        tried=np.zeros(len(problem.columns), np.bool_),
+        undrawn=np.zeros(len(problem.columns), np.int64),
         branches=records(branches, BRANCH),
         cursor=np.zeros(branches, np.int64),
     )

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from learners._accel import lean_inner_kernel
-from learners.trees.column_draws import draw_columns, draws_columns
+from learners.trees.column_draws import N_DRAWN, draw_columns, draws_columns, list_columns
 from learners.trees.criteria import VARIANCE, total_weight, weighted_log
 from learners.trees.missing import known_end, known_stats
 from learners.trees.pricing import priced, prices_tests
@@ -30,16 +30,17 @@ def search_columns(
     problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, active: BoolArray, first: int, last: int
 ) -> None:
     """Find the best test on each active column from ``first`` to ``last``, or on those drawn for the node."""
-    looked = active
-    turn = 0
+    draws = draws_columns(problem)
+    looked = work.looked if draws else active
+    left = list_columns(problem, work, active) if draws else 0
+    need = problem.draw[N_DRAWN]
     searching = True
     while searching:
-        if draws_columns(problem):
-            searching = draw_columns(problem, work, node, active, turn)
-            looked = work.looked
+        if draws:
+            left = draw_columns(problem, work, node, left, need)
+            need = np.int64(1)  # more where none of them had a test, one at a time
         evaluate_columns(problem, rules, work, grown, node, active, looked, first, last)
-        turn += 1
-        searching = searching and draws_columns(problem) and not any_found(work, first, last)
+        searching = draws and left > 0 and not any_found(work, first, last)
 
 
 @lean_inner_kernel

@@ -167,6 +167,7 @@ def _rules(options: GrowthOptions, n_classes: int, unit: bool, mass_is_weight: b
         missing=MISSING_RULES[options.missing],
         unit=unit,
         mass_is_weight=mass_is_weight,
+        mass_row=WEIGHT if mass_is_weight else MASS,
         binary=criterion == GINI and n_classes == 2,
         n_values=2 if criterion == VARIANCE else n_classes,
         n_stats=3 if criterion == VARIANCE else n_classes,

@@ -79,7 +79,9 @@ class SharedColumns:
             numbers[WEIGHT, :n_kept] = own
             numbers[MASS, :n_kept] = mass
         keys = _keys_of(problem, kept, n_kept, capacity)
-        rules = shared.rules._replace(unit=unit, mass_is_weight=bool((mass == own).all()))
+        is_weight = bool((mass == own).all())
+        mass_row = WEIGHT if is_weight else MASS
+        rules = shared.rules._replace(unit=unit, mass_is_weight=is_weight, mass_row=mass_row)
         return Prepared(problem._replace(keys=keys, row=row, numbers=numbers), rules, n_kept, shared.cuts)
 
 

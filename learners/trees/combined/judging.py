@@ -22,7 +22,7 @@ from learners.trees.combined.tests import CombinedTest
 from learners.trees.criteria import GINI, VARIANCE
 from learners.trees.growth import Growth
 from learners.trees.pricing import CS_ID3, EG2, FREE
-from learners.trees.problem import AS_VALUE, CENTRED, MASS, TIE, WEIGHT
+from learners.trees.problem import AS_VALUE, CENTRED, TIE, WEIGHT
 from learners.trees.searching import threshold_least
 from learners.types import FloatArray, IntArray
 
@@ -81,7 +81,7 @@ class NodeRows:
         span = slice(int(record.start), int(record.start) + int(record["count"]))
         rows = problem.row[span].astype(np.int64)
         weight = np.ones(len(rows)) if rules.unit else problem.numbers[WEIGHT, span].copy()
-        mass = np.ones(len(rows)) if rules.unit else problem.numbers[MASS, span].copy()
+        mass = np.ones(len(rows)) if rules.unit else problem.numbers[rules.mass_row, span].copy()
         stats = np.zeros((len(rows), rules.n_stats + 1))
         if rules.criterion == VARIANCE:
             centred = problem.numbers[CENTRED, span]

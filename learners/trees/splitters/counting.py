@@ -15,7 +15,6 @@ from learners.trees.criteria import VARIANCE
 from learners.trees.problem import (
     COMBINATIONS_A_ROW,
     COMBINATIONS_AT_ONCE,
-    MASS,
     WEIGHT,
     Problem,
     Rules,
@@ -166,7 +165,7 @@ def weigh_rows(
     for one in range(start, end):
         row = np.uint64(problem.row[one])
         weight = problem.numbers[WEIGHT, one]
-        mass = problem.numbers[MASS, one]
+        mass = problem.numbers[rules.mass_row, one]
         for j in range(listed):
             combined = codes[row, work.listed[j].place]
             weights[0, work.listed[j].begin + combined] += weight

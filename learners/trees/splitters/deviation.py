@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from learners._accel import lean_inner_kernel
-from learners.trees.problem import CENTRED, KNOWN, MASS, TIE, WEIGHT, Problem, Rules, Work
+from learners.trees.problem import CENTRED, KNOWN, TIE, WEIGHT, Problem, Rules, Work
 from learners.trees.splitters.threshold import differ
 from learners.types import FloatArray, IntArray
 
@@ -51,7 +51,7 @@ def scan_deviations(
         left += weight
         left_sum += weight * centred
         left_squares += weight * centred * centred
-        left_mass += 1.0 if rules.unit else problem.numbers[MASS, one]
+        left_mass += 1.0 if rules.unit else problem.numbers[rules.mass_row, one]
         if left_mass >= least and mass - left_mass >= least and differ(keys, i, layout):
             after = deviation_sum(left, left_sum, left_squares)
             after += deviation_sum(stats[0] - left, stats[1] - left_sum, stats[2] - left_squares)

@@ -12,7 +12,7 @@ import numpy as np
 from learners._accel import lean_inner_kernel
 from learners.trees.coding import code_at
 from learners.trees.criteria import VARIANCE
-from learners.trees.problem import CENTRED, COMBINATIONS_A_ROW, MASS, WEIGHT, Problem, Rules, Work
+from learners.trees.problem import CENTRED, COMBINATIONS_A_ROW, WEIGHT, Problem, Rules, Work
 from learners.trees.splitters.counting import groups_of_counts, put_two_classes
 from learners.types import IntArray
 
@@ -127,7 +127,7 @@ def add_row(
     """Add the row with the id ``one``, whose code and label are ``combined``, to a group."""
     weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
     if not rules.mass_is_weight:
-        work.groups[group].mass += problem.numbers[MASS, one]
+        work.groups[group].mass += problem.numbers[rules.mass_row, one]
     if rules.criterion == VARIANCE:
         value = problem.numbers[CENTRED, one]
         work.group_stats[group, 0] += weight

@@ -25,7 +25,7 @@ import numpy as np
 from learners._accel import lean_inner_kernel
 from learners.trees.criteria import ENTROPY, GINI, VARIANCE, impurity_sum, total_weight
 from learners.trees.presort import KeyLayout
-from learners.trees.problem import CENTRED, KNOWN, LEFT, MASS, RIGHT, TIE, WEIGHT, Problem, Rules, Work
+from learners.trees.problem import CENTRED, KNOWN, LEFT, RIGHT, TIE, WEIGHT, Problem, Rules, Work
 from learners.trees.rough_entropy import SLACK, rough_entropy_sum
 from learners.types import IntArray
 
@@ -136,7 +136,7 @@ def scan_binary_weights(
         left += weight
         left_positives += weight * float(keys[i] & 1)
         if by_mass:
-            left_mass += problem.numbers[MASS, one]
+            left_mass += problem.numbers[rules.mass_row, one]
         moment = left_positives * total - positives * left
         square = moment * moment
         product = left * (total - left)
@@ -172,7 +172,7 @@ def scan_numbers(
         left += weight
         left_sum += weight * problem.numbers[CENTRED, one]
         if by_mass:
-            left_mass += problem.numbers[MASS, one]
+            left_mass += problem.numbers[rules.mass_row, one]
         moment = left_sum * total - total_sum * left
         square = moment * moment
         product = left * (total - left)
@@ -273,12 +273,12 @@ def scan_class_weights(
         weight = problem.numbers[WEIGHT, one]
         left[k] += weight
         right[k] = max(right[k] - weight, 0.0)
-        own_mass = problem.numbers[MASS, one] if by_mass else weight
+        own_mass = problem.numbers[rules.mass_row, one] if by_mass else weight
         left_mass += own_mass
         if left_mass >= least and mass - left_mass >= least and differ(keys, i, layout):
             if lo < i < hi - 2 and (keys[i + 1] & mask) == k and left_mass - own_mass >= least:
                 following = (keys[i + 1] >> layout.label_bits) & id_mask
-                next_mass = problem.numbers[MASS, following]
+                next_mass = problem.numbers[rules.mass_row, following]
                 if (
                     mass - left_mass - next_mass >= least
                     and differ(keys, i - 1, layout)
@@ -305,7 +305,7 @@ def count_thresholds(
     count = 0
     left = 0.0
     for i in range(lo, hi - 1):
-        left += 1.0 if rules.unit else problem.numbers[MASS, (keys[i] >> layout.label_bits) & id_mask]
+        left += 1.0 if rules.unit else problem.numbers[rules.mass_row, (keys[i] >> layout.label_bits) & id_mask]
         if left >= least and mass - left >= least and differ(keys, i, layout):
             count += 1
     return count
