@@ -70,10 +70,12 @@ COLUMN_INFO = np.dtype(
     ],
     align=True,
 )
-COLUMN_BEST = np.dtype([("place", "<i8"), ("gain", "<f8"), ("score", "<f8"), ("counted", "<i4")], align=True)
-#: A column whose rows are being counted: its place in a row of codes, and where its counts begin.
-#: Unsigned, for an index that may be negative costs as much as the count itself.
-COUNTED = np.dtype([("place", "<u4"), ("begin", "<u4")], align=True)
+COLUMN_BEST = np.dtype(
+    [("place", "<i8"), ("gain", "<f8"), ("score", "<f8"), ("counted", "<i4"), ("noted", "<i4")], align=True
+)
+#: A column whose rows are being counted: its place in a row of codes, where its counts begin, how many it needs, and
+#: where it is noted which codes occur. Unsigned, for an index that may be negative costs as much as the count itself.
+COUNTED = np.dtype([("place", "<u4"), ("begin", "<u4"), ("size", "<u4"), ("noted", "<u4")], align=True)
 GROUP = np.dtype(
     [
         ("mass", "<f8"),
@@ -182,11 +184,12 @@ class Work(NamedTuple):
         counts: int32 (combinations,), number of rows by code and class, of several columns one after the other.
         weights: float64 (2, combinations), likewise; see :mod:`~learners.trees.splitters.counting`.
         listed: ``COUNTED`` (d,), the columns that are counted together.
+        noted: int64, 32 bits of each for as many codes of a column, set for those that occur in a node of few rows.
         code_branch: int32 (G + 1,), the branch of each code.
         branch_stats: float64 (branches, S), sums of the rows of each branch where every weight is 1.
         packed: int64 (2, small), codes to be sorted.
-        columns: ``COLUMN_BEST`` (d,), the best test of each column, place -1 where there is none; and where its
-            counts begin, -1 while it has none.
+        columns: ``COLUMN_BEST`` (d,), the best test of each column, place -1 where there is none; where its
+            counts begin, -1 while it has none; and where it is noted which codes occur.
         looked, undrawn: bool (d,) and int64 (d,), where columns are drawn for a node: those of this turn, and those
             that are left.
         branches: ``BRANCH``: id of its first row, number of rows, share of the known weight, and whether
@@ -205,6 +208,7 @@ class Work(NamedTuple):
     counts: Int32Array
     weights: FloatArray
     listed: Records
+    noted: IntArray
     code_branch: Int32Array
     branch_stats: FloatArray
     packed: IntArray
@@ -253,8 +257,13 @@ def records(count: int, dtype: np.dtype[Any]) -> Records:
     return np.zeros(count, _record_type(dtype)).view(np.recarray)
 
 
-#: Codes are counted while there are at most so many combinations of code and class a row; else they are sorted.
-COMBINATIONS_A_ROW = 8
+#: While there are at most so many combinations of code and class a row, all are gone through; else only those that
+#: occur.
+COMBINATIONS_A_ROW = 2
+#: Columns of more codes are sorted in nodes of few rows.
+MOST_NOTED = 4096
+#: Codes whose occurrence is noted in one number.
+NOTED_BITS = 32
 #: Columns are counted together while all have at most so many combinations; one column may have more.
 COMBINATIONS_AT_ONCE = 4096
 
@@ -284,6 +293,7 @@ def new_work(problem: Problem, rules: Rules) -> Work:
         counts=np.zeros(together if rules.unit else 1, np.int32),
         weights=np.zeros((2, 1 if rules.unit else together)),
         listed=records(len(problem.columns), COUNTED),
+        noted=np.zeros(len(problem.columns) + together // NOTED_BITS + 1, np.int64),
         code_branch=np.zeros(codes + 1, np.int32),
         branch_stats=np.zeros((branches, rules.n_stats)),
         packed=np.zeros((2, min(capacity, combinations // COMBINATIONS_A_ROW + 1)), np.int64),

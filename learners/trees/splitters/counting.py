@@ -1,9 +1,12 @@
 """Counting the rows of a node by code and class, of several columns in one pass over the rows.
 
-A row's codes lie side by side, so the columns of a row cost one wait for the memory together. Where mass is
-weight, weights are summed in two tables in turns, the rows at odd places in the second; else the second table
-holds the mass of each code. Columns with so many codes that a node's few rows are better sorted are left out,
-and so are numbers, which are summed up in :mod:`~learners.trees.splitters.groups`.
+A row's codes lie side by side, so the columns of a row cost one wait for the memory together: rows are gone through
+a block at a time, column after column. Where mass is weight, weights are summed in two tables in turns, the rows at
+odd places in the second; else the second table holds the mass of each code.
+
+Where rows are few beside the codes, the counts of the codes that occur are cleared alone, these codes are noted as
+bits, and only they are looked at; so levels that do not occur in a node cost next to nothing. Columns with very many
+codes are left out in such nodes, and so are numbers; see :mod:`~learners.trees.splitters.groups`.
 """
 
 from __future__ import annotations
@@ -15,12 +18,19 @@ from learners.trees.criteria import VARIANCE
 from learners.trees.problem import (
     COMBINATIONS_A_ROW,
     COMBINATIONS_AT_ONCE,
+    MOST_NOTED,
+    NOTED_BITS,
     WEIGHT,
     Problem,
     Rules,
     Work,
 )
 from learners.types import BoolArray
+
+#: Rows that are gone through for one column after the other: few enough for their codes to stay in the nearest cache.
+_BLOCK = 256
+#: Where a double holds its exponent, by which the place of a single bit is found.
+_FRACTION_BITS, _BIAS = 52, 1023
 
 
 @lean_inner_kernel
@@ -37,6 +47,7 @@ def count_columns(
     """Count the active columns from ``first`` on, as many as fit, up to ``last``; returns where it stopped."""
     listed = 0
     combinations = 0
+    noted = 0
     column = first
     while column < last:
         work.columns[column].counted = -1
@@ -44,11 +55,12 @@ def count_columns(
             own = combinations_of(problem, column)
             if listed > 0 and combinations + own > COMBINATIONS_AT_ONCE:
                 break
-            list_column(problem, work, column, listed, combinations)
+            list_column(problem, work, column, listed, combinations, noted)
             listed += 1
             combinations += own
+            noted += words_of(problem, column)
         column += 1
-    count_listed(problem, rules, work, start, end, listed, combinations)
+    count_listed(problem, rules, work, start, end, listed)
     return column
 
 
@@ -66,8 +78,8 @@ def count_column(
     """The same for one column."""
     work.columns[column].counted = -1
     if is_counted(problem, rules, column, end - start):
-        list_column(problem, work, column, 0, 0)
-        count_listed(problem, rules, work, start, end, 1, combinations_of(problem, column))
+        list_column(problem, work, column, 0, 0, 0)
+        count_listed(problem, rules, work, start, end, 1)
 
 
 @lean_inner_kernel
@@ -77,30 +89,40 @@ def combinations_of(problem: Problem, column: int) -> int:
 
 
 @lean_inner_kernel
-def list_column(problem: Problem, work: Work, column: int, listed: int, base: int) -> None:
-    """Put a column into the list of those to be counted, its counts from ``base`` on."""
+def words_of(problem: Problem, column: int) -> int:
+    """How many numbers note which codes of a column occur."""
+    return int(np.int64(problem.columns[column].n_codes) // NOTED_BITS + 1)
+
+
+@lean_inner_kernel
+def list_column(problem: Problem, work: Work, column: int, listed: int, base: int, noted: int) -> None:
+    """Put a column into the list of those to be counted, its counts from ``base`` on, its codes noted from there."""
     work.listed[listed].place = problem.columns[column].place
     work.listed[listed].begin = base
+    work.listed[listed].size = combinations_of(problem, column)
+    work.listed[listed].noted = noted
     work.columns[column].counted = base
+    work.columns[column].noted = noted
 
 
 @lean_inner_kernel
 def count_listed(
-    problem: Problem,
-    rules: Rules,
-    work: Work,
-    start: int | np.int64,
-    end: int | np.int64,
-    listed: int,
-    combinations: int,
+    problem: Problem, rules: Rules, work: Work, start: int | np.int64, end: int | np.int64, listed: int
 ) -> None:
     """Count the rows by the listed columns."""
-    if listed == 0:
-        return
-    if rules.unit:
-        count_rows(problem, work, start, end, listed, combinations)
-    else:
-        weigh_rows(problem, rules, work, start, end, listed, combinations)
+    for j in range(listed):
+        if notes_codes(work.listed[j].size, end - start):
+            note_codes(problem, rules, work, start, end, j)
+        else:
+            begin = np.uint64(work.listed[j].begin)
+            clear_counts(rules, work, begin, begin + np.uint64(work.listed[j].size))
+    for low in range(start, end, _BLOCK):
+        high = min(low + _BLOCK, end)
+        for j in range(listed):
+            if rules.unit:
+                count_rows(problem, work, low, high, j)
+            else:
+                weigh_rows(problem, rules, work, low, high, j)
 
 
 @lean_inner_kernel
@@ -108,93 +130,112 @@ def is_counted(problem: Problem, rules: Rules, column: int, rows: int | np.int64
     """Whether a column's rows are counted, and not sorted."""
     if rules.criterion == VARIANCE or not problem.columns[column].is_coded or problem.columns[column].is_wide:
         return False
-    return bool((np.int64(problem.columns[column].n_codes) << problem.layout.label_bits) <= COMBINATIONS_A_ROW * rows)
+    few = problem.columns[column].n_codes <= MOST_NOTED
+    return bool(few or not notes_codes(combinations_of(problem, column), rows))
 
 
 @lean_inner_kernel
-def count_rows(
-    problem: Problem, work: Work, start: int | np.int64, end: int | np.int64, listed: int, combinations: int
+def notes_codes(combinations: int | np.uint32, rows: int | np.int64) -> bool:
+    """Whether so few rows have so many combinations that codes which do not occur are better left alone."""
+    return bool(np.int64(combinations) > COMBINATIONS_A_ROW * rows)
+
+
+@lean_inner_kernel
+def clear_counts(rules: Rules, work: Work, first: np.uint64, end: np.uint64) -> None:
+    """Make counts 0."""
+    for combined in range(first, end):
+        if rules.unit:
+            work.counts[combined] = 0
+        else:
+            work.weights[0, combined] = 0.0
+            work.weights[1, combined] = 0.0
+
+
+@lean_inner_kernel
+def note_codes(
+    problem: Problem, rules: Rules, work: Work, start: int | np.int64, end: int | np.int64, j: int
 ) -> None:
-    """Fill ``counts`` of the listed columns."""
-    counts = work.counts
-    codes = problem.codes
-    for combined in range(combinations):
-        counts[combined] = 0
-    one = np.uint64(start)
-    last = np.uint64(end - 1)
-    while one < last:
-        row = np.uint64(problem.row[one])
-        other = np.uint64(problem.row[one + np.uint64(1)])
-        one += np.uint64(2)
-        for j in range(listed):
-            place = work.listed[j].place
-            base = work.listed[j].begin
-            counts[base + codes[row, place]] += np.int32(1)
-            counts[base + codes[other, place]] += np.int32(1)
-    if (end - start) % 2 == 1:
-        row = np.uint64(problem.row[end - 1])
-        for j in range(listed):
-            counts[work.listed[j].begin + codes[row, work.listed[j].place]] += np.int32(1)
+    """Note which codes of a listed column occur, and clear their counts."""
+    place = np.uint64(work.listed[j].place)
+    begin = np.uint64(work.listed[j].begin)
+    noted = np.uint64(work.listed[j].noted)
+    label_bits = np.uint64(problem.layout.label_bits)
+    labels = np.uint64(1) << label_bits
+    words = (np.uint64(work.listed[j].size) >> label_bits) // np.uint64(NOTED_BITS) + np.uint64(1)
+    for word in range(words):
+        work.noted[noted + word] = 0
+    for one in range(np.uint64(start), np.uint64(end)):
+        code = np.uint64(problem.codes[np.uint64(problem.row[one]), place]) >> label_bits
+        work.noted[noted + code // np.uint64(NOTED_BITS)] |= np.int64(1) << np.int64(code % np.uint64(NOTED_BITS))
+        first = begin + (code << label_bits)
+        clear_counts(rules, work, first, first + labels)
+
+
+@lean_inner_kernel
+def count_rows(problem: Problem, work: Work, start: int | np.int64, end: int | np.int64, j: int) -> None:
+    """Add a block of rows to the ``counts`` of a listed column."""
+    place = np.uint64(work.listed[j].place)
+    begin = np.uint64(work.listed[j].begin)
+    for one in range(np.uint64(start), np.uint64(end)):
+        work.counts[begin + np.uint64(problem.codes[np.uint64(problem.row[one]), place])] += np.int32(1)
 
 
 @lean_inner_kernel
 def weigh_rows(
-    problem: Problem,
-    rules: Rules,
-    work: Work,
-    start: int | np.int64,
-    end: int | np.int64,
-    listed: int,
-    combinations: int,
+    problem: Problem, rules: Rules, work: Work, start: int | np.int64, end: int | np.int64, j: int
 ) -> None:
-    """Fill ``weights`` of the listed columns."""
+    """Add a block of rows to the ``weights`` of a listed column."""
+    place = np.uint64(work.listed[j].place)
+    begin = np.uint64(work.listed[j].begin)
     weights = work.weights
-    codes = problem.codes
-    code_bits = np.uint16(0xFFFF & -(1 << problem.layout.label_bits))
-    for combined in range(combinations):
-        weights[0, combined] = 0.0
-        weights[1, combined] = 0.0
     if rules.mass_is_weight:
-        for one in range(start, end):
-            row = np.uint64(problem.row[one])
-            weight = problem.numbers[WEIGHT, one]
-            table = np.uint64((one - start) & 1)
-            for j in range(listed):
-                weights[table, work.listed[j].begin + codes[row, work.listed[j].place]] += weight
+        for one in range(np.uint64(start), np.uint64(end)):
+            combined = begin + np.uint64(problem.codes[np.uint64(problem.row[one]), place])
+            weights[one & np.uint64(1), combined] += problem.numbers[WEIGHT, one]
         return
-    for one in range(start, end):
-        row = np.uint64(problem.row[one])
-        weight = problem.numbers[WEIGHT, one]
-        mass = problem.numbers[rules.mass_row, one]
-        for j in range(listed):
-            combined = codes[row, work.listed[j].place]
-            weights[0, work.listed[j].begin + combined] += weight
-            weights[1, work.listed[j].begin + (combined & code_bits)] += mass
+    code_bits = np.uint64(0xFFFF & -(1 << problem.layout.label_bits))
+    for one in range(np.uint64(start), np.uint64(end)):
+        combined = np.uint64(problem.codes[np.uint64(problem.row[one]), place])
+        weights[np.uint64(0), begin + combined] += problem.numbers[WEIGHT, one]
+        weights[np.uint64(1), begin + (combined & code_bits)] += problem.numbers[rules.mass_row, one]
 
 
 @lean_inner_kernel
-def groups_of_counts(problem: Problem, rules: Rules, work: Work, column: int) -> tuple[int, bool]:
+def groups_of_counts(
+    problem: Problem, rules: Rules, work: Work, column: int, rows: int | np.int64
+) -> tuple[int, bool]:
     """Fill the groups of a counted column; see :func:`~learners.trees.splitters.groups.fill_groups`."""
     base = np.int64(work.columns[column].counted)
     n_codes = np.int64(problem.columns[column].n_codes)
     label_bits = problem.layout.label_bits
     groups = 0
+    if notes_codes(combinations_of(problem, column), rows):
+        noted = np.int64(work.columns[column].noted)
+        for first in range(0, n_codes, NOTED_BITS):
+            word = work.noted[noted + first // NOTED_BITS]
+            while word != 0:
+                lowest = word & -word
+                code = first + (np.float64(lowest).view(np.int64) >> _FRACTION_BITS) - _BIAS
+                word ^= lowest
+                if code < n_codes:
+                    groups += put_group(rules, work, groups, code, base + (code << label_bits))
+        last = work.noted[noted + n_codes // NOTED_BITS] >> (n_codes % NOTED_BITS)
+        return groups, (last & 1) == 0
+    for code in range(n_codes):
+        groups += put_group(rules, work, groups, code, base + (code << label_bits))
+    return groups, rules.unit or not put_group(rules, work, groups, n_codes, base + (n_codes << label_bits)) > 0
+
+
+@lean_inner_kernel
+def put_group(rules: Rules, work: Work, groups: int, code: int | np.int64, place: int | np.int64) -> int:
+    """Write a code's counts into the next group; returns 0 if there are none, else 1."""
     if rules.unit and rules.n_stats == 2:
-        place = np.uint64(base)
-        for code in range(n_codes):
-            negatives = np.int64(work.counts[place])
-            groups = put_two_classes(work, groups, code, negatives, np.int64(work.counts[place + np.uint64(1)]))
-            place += np.uint64(2)
-        return groups, True
+        at = np.uint64(place)
+        negatives = np.int64(work.counts[at])
+        return put_two_classes(work, groups, code, negatives, np.int64(work.counts[at + np.uint64(1)])) - groups
     if rules.unit:
-        for code in range(n_codes):
-            groups += put_counts(rules, work, groups, code, base + (code << label_bits))
-        return groups, True
-    mass = 0.0
-    for code in range(n_codes + 1):
-        mass = put_weights(rules, work, groups, code, base + (code << label_bits))
-        groups += 1 if mass > 0.0 and code < n_codes else 0
-    return groups, not mass > 0.0
+        return put_counts(rules, work, groups, code, place)
+    return 1 if put_weights(rules, work, groups, code, place) > 0.0 else 0
 
 
 @lean_inner_kernel

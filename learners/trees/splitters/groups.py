@@ -12,8 +12,8 @@ import numpy as np
 from learners._accel import lean_inner_kernel
 from learners.trees.coding import code_at
 from learners.trees.criteria import VARIANCE
-from learners.trees.problem import CENTRED, COMBINATIONS_A_ROW, WEIGHT, Problem, Rules, Work
-from learners.trees.splitters.counting import groups_of_counts, put_two_classes
+from learners.trees.problem import CENTRED, WEIGHT, Problem, Rules, Work
+from learners.trees.splitters.counting import groups_of_counts, notes_codes, put_two_classes
 from learners.types import IntArray
 
 _BLOCK = 12
@@ -28,9 +28,9 @@ def fill_groups(problem: Problem, rules: Rules, work: Work, start: int, end: int
     its value.
     """
     if work.columns[column].counted >= 0:
-        return groups_of_counts(problem, rules, work, column)
+        return groups_of_counts(problem, rules, work, column, end - start)
     n_codes = np.int64(problem.columns[column].n_codes)
-    if (n_codes << problem.layout.label_bits) > COMBINATIONS_A_ROW * (end - start):
+    if notes_codes((n_codes + 1) << problem.layout.label_bits, end - start):
         return sort_rows(problem, rules, work, start, end, column)
     place = problem.columns[column].place
     is_wide = problem.columns[column].is_wide
