@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -80,6 +81,11 @@ def runs_compiled(function: Callable[..., Any]) -> bool:
     if isinstance(function, _Deferred):
         return function.is_compiled or not _plain.get()
     return hasattr(function, "py_func")  # numba's own object, which takes a kernel's place in its module
+
+
+def has_compiler() -> bool:
+    """Whether numba is in the process already, so that a kernel need not import it."""
+    return "numba" in sys.modules
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import numpy as np
 from learners.decisions import decide
 from learners.ensembles.storage import restored, stored
 from learners.table import Column
+from learners.trees.batch import Finish
 from learners.trees.descent import Descent
 from learners.trees.nodes import Nodes
 from learners.trees.traverse import PackedTree, pack
@@ -21,7 +22,7 @@ from learners.types import Array, FloatArray, IntArray
 _ROWS_AT_ONCE = 20_000
 #: Numbers of the members' answers that are kept together; it bounds the memory.
 _NUMBERS_AT_ONCE = 4_000_000
-#: Up to so many rows walk one by one.
+#: Up to so many rows are finished one by one.
 _FEW_ROWS = 4
 #: Ids of nodes, which move where trees are put one after the other.
 _NODE_IDS = ("first_child", "parent")
@@ -110,7 +111,8 @@ class MemberTrees:
         at_once = min(max(1, _NUMBERS_AT_ONCE // (len(self) * out.shape[1])), _ROWS_AT_ONCE)
         for first in range(0, len(out), at_once):
             rows = slice(first, first + at_once)
-            own = self.each(np.ascontiguousarray(cells[:, rows]), hard=hard)
+            # a row's values side by side, for each row is asked for some of its columns by every tree
+            own = self.each(np.ascontiguousarray(cells[:, rows].T).T, hard=hard)
             # numbers as differences to the first member's, so that the mean of equal ones is exactly that
             base = own[0].copy() if self.regression else 0.0
             out[rows] = _weighted_sum(own - base, weights) + base
@@ -120,8 +122,8 @@ class MemberTrees:
         """What each member answers to each of a few rows, shape (M, n, K)."""
         n_rows = cells.shape[1]
         rows, starts = np.tile(np.arange(n_rows), len(self)), np.repeat(self.roots, n_rows)
-        plain = self._plainly(cells) if n_rows <= _FEW_ROWS else None
-        nodes = self.packed.walk.descend_from(starts, cells, rows) if plain is None else np.array(plain)
+        finish = self._finish(cells) if n_rows <= _FEW_ROWS else None
+        nodes = self.packed.walk.descend_from(starts, cells, rows, finish)
         undecided = self.packed.walk.undecided(nodes)
         found = (self._votes if hard else self.packed.answers)[nodes]
         if len(undecided):
@@ -129,13 +131,12 @@ class MemberTrees:
             found[undecided] = one_hot(shares) if hard else shares
         return found.reshape(len(self), n_rows, -1)
 
-    def _plainly(self, cells: FloatArray) -> list[int] | None:
-        """The leaves of all rows in one tree after the other; nothing if a row is divided."""
+    def _finish(self, cells: FloatArray) -> Finish | None:
+        """Leads few rows on in plain numbers; nothing if a value is missing."""
         if np.isnan(cells).any():
             return None
-        leaf, known = self._descent.leaf, cells.T.tolist()
-        nodes = [leaf(row, root) for root in self.roots.tolist() for row in known]
-        return nodes if min(nodes) >= 0 else None
+        end, known = self._descent.end, cells.T.tolist()
+        return lambda node, row: end(known[row], node)
 
     def leaves(self, cells: FloatArray) -> IntArray:
         """The node of its own tree by which each member answers each of a few rows, shape (M, n).
@@ -169,8 +170,8 @@ class MemberTrees:
 
     @property
     def unpacked_bytes(self) -> int:
-        """Memory that walking takes beside the stored arrays: some 140 bytes a node."""
-        return 140 * self.nodes.n_nodes
+        """Memory that walking takes beside the stored arrays: some 165 bytes a node."""
+        return 165 * self.nodes.n_nodes
 
     def to_arrays(self) -> dict[str, Array]:
         return {"bounds": self.bounds} | stored(self.nodes)

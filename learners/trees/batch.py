@@ -1,24 +1,37 @@
 """Many rows through one tree or several at once: every step moves each of them one level down, by array operations.
 
-For a batch this is as fast as a compiled loop, and it needs no compiler in the process that answers. What
-:func:`learners.trees.branching.branch_of` says of one value is said here of arrays; tests hold the two together.
+It needs no compiler in the process that answers; where there is one, rows that are many walk by
+:mod:`learners.trees.compiled_walk`. What :func:`learners.trees.branching.branch_of` says of one value is said here of
+arrays; tests hold them together.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import numpy as np
 
+from learners._accel import has_compiler, runs_compiled
 from learners.trees.branching import FIRST_CHILD, SHARE, UPPER
 from learners.trees.combined.tests import NO_TESTS, CombinedTests
+from learners.trees.compiled_walk import walk_rows
 from learners.trees.walk_layout import BETWEEN, COMPARED, LISTED, RANKED, TABLED, WalkLayout, lay_out, ranges
 from learners.types import Array, FloatArray, Int32Array, IntArray
 
 #: Rows that walk together: few enough for their numbers to stay in the cache.
 _ROWS_AT_ONCE = 20_000
+#: From so many walks on machine code is worth its loading, where there is a compiler.
+_MANY_WALKS = 10_000
+#: So few walks are finished one by one.
+_LAST_WALKS = 64
 #: Steps after which rows that have arrived are left out of the next ones.
 _STEPS = 4
 #: Leaves that the divided rows of one turn may reach together at most, unless it is one row; it bounds the memory.
 _LEAVES_AT_ONCE = 2_000_000
+
+#: Where the way of a row leads from a node: takes node and row, returns the leaf or the node that decides nothing.
+Finish: TypeAlias = Callable[[int, int], int]
 
 
 class BatchWalk:
@@ -62,21 +75,26 @@ class BatchWalk:
             return np.zeros(n_rows, np.intp)
         return self.descend_from(np.zeros(n_rows, np.intp), cells, np.arange(n_rows))
 
-    def descend_from(self, roots: IntArray, cells: FloatArray, rows: IntArray) -> IntArray:
+    def descend_from(
+        self, roots: IntArray, cells: FloatArray, rows: IntArray, finish: Finish | None = None
+    ) -> IntArray:
         """The same of some rows, each from a node of its own: the root of one of several trees.
 
         Args:
             roots: node ids, shape (m,).
             cells: as for :meth:`descend`.
             rows: shape (m,).
+            finish: leads the last few of few rows on one by one, which is quicker then.
 
         Returns:
             Node ids, shape (m,).
         """
+        if len(rows) >= _MANY_WALKS and not len(self._combined) and has_compiler() and runs_compiled(walk_rows):
+            return self._walk_compiled(roots, cells, rows)
         nodes = np.empty(len(rows), np.intp)
         for first in range(0, len(rows), _ROWS_AT_ONCE):
             part = slice(first, first + _ROWS_AT_ONCE)
-            nodes[part] = self._walk(roots[part], cells, _starts(cells, rows[part]))
+            nodes[part] = self._walk(roots[part], cells, rows[part], finish)
         return nodes
 
     def steps(self, row: FloatArray) -> IntArray:
@@ -88,17 +106,27 @@ class BatchWalk:
         """The places of those nodes that are no leaves."""
         return np.flatnonzero(~self._is_leaf.take(nodes))
 
-    def _walk(self, roots: IntArray, cells: FloatArray, starts: IntArray) -> IntArray:
-        """The same for few enough rows that begin so."""
-        reached, places, nodes = roots.copy(), np.arange(len(starts)), roots
+    def _walk_compiled(self, roots: IntArray, cells: FloatArray, rows: IntArray) -> IntArray:
+        nodes: IntArray = roots.astype(np.int64)  # a copy
+        flat = cells.ravel("K").view()
+        flat.flags.writeable = False  # whatever it was, kernels compile once
+        walk_rows(self.layout, self._upper, flat, _starts(cells, rows), cells.strides[0] // cells.itemsize, nodes)
+        return nodes
+
+    def _walk(self, roots: IntArray, cells: FloatArray, rows: IntArray, finish: Finish | None) -> IntArray:
+        """The same for few enough rows."""
+        reached, places, nodes, starts = roots.copy(), np.arange(len(rows)), roots, _starts(cells, rows)
         steps = 1  # which is all that a stump takes
-        while len(places):
+        while len(places) > (0 if finish is None else _LAST_WALKS):
             for _ in range(steps):
                 before, nodes = nodes, self._step(cells, starts, nodes)
             reached[places] = nodes
-            on_the_way = np.flatnonzero((nodes != before) & ~self._is_leaf.take(nodes))
-            places, starts, nodes = places[on_the_way], starts[on_the_way], nodes[on_the_way]
+            on_the_way = ((nodes != before) & ~self._is_leaf.take(nodes)).nonzero()[0]
+            places, starts, nodes = places.take(on_the_way), starts.take(on_the_way), nodes.take(on_the_way)
             steps = _STEPS
+        if finish is not None and len(places):
+            own = zip(nodes.tolist(), rows.take(places).tolist(), strict=True)
+            reached[places] = [finish(node, row) for node, row in own]
         return reached
 
     def _step(self, cells: FloatArray, starts: IntArray, before: IntArray) -> IntArray:
@@ -115,13 +143,15 @@ class BatchWalk:
             rows = starts[places] // max(by_row, 1)  # of a single row the step may be 0
             values[places] = self._combined.values(tests[places], cells, rows)
         layout = self.layout
-        nodes: IntArray = layout.first.take(before) + (values > layout.threshold.take(before))
+        nodes: IntArray = layout.first.take(before)
+        nodes += values > layout.threshold.take(before)
         if self._kinds:
             kinds = layout.kind.take(before)
             for kind in self._kinds:
-                places = np.flatnonzero(kinds == kind)
-                nodes[places] = self._next(kind, before.take(places), values.take(places), nodes.take(places))
-        unknown = np.flatnonzero(np.isnan(values))
+                places = (kinds == kind).nonzero()[0]
+                if len(places):
+                    nodes[places] = self._next(kind, before.take(places), values.take(places), nodes.take(places))
+        unknown = np.isnan(values).nonzero()[0]
         if len(unknown):
             nodes[unknown] = layout.absent.take(before.take(unknown))
         return nodes

@@ -5,17 +5,25 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from math import isnan
+from struct import Struct
 from typing import Any, Protocol
+
+import numpy as np
 
 from learners.table import Column
 from learners.trees.branching import FIRST_CHILD, UPPER
 from learners.trees.combined.column import CombinedColumn
 from learners.trees.traverse import PackedTree
-from learners.trees.walk_layout import BETWEEN, COMPARED, RANKED, TABLED
+from learners.trees.walk_layout import BETWEEN, COMPARED, RANKED, TABLED, WalkLayout
 from learners.types import Array
 
-#: Up to so many nodes are copied into lists, which are read faster than arrays and take more memory.
+#: Up to so many nodes are copied into lists, which are read fastest and take most memory. Of more nodes what a step
+#: reads is one record, for most of them lie in no cache.
 _FEW_NODES = 200_000
+_RECORD = np.dtype(
+    [("threshold", "<f8"), ("to", "<i4"), ("column", "<i4"), ("largest", "<i4"), ("kind", "<i4")], align=True
+)
+_READ = Struct("<diiii").unpack_from
 #: How a node with a test of several values leads on, beside the ways of :mod:`learners.trees.walk_layout`.
 _COMBINED = -1
 
@@ -43,11 +51,19 @@ class Descent:
             _numbers(array) for array in (layout.table, layout.place, layout.largest)
         )
         self._n_branches = _numbers(layout.n_branches)
+        self._records = None if len(kinds) <= _FEW_NODES else _records(layout, kinds)
         self._ends: dict[int, list[float]] = {}
         self._listed: dict[int, dict[int, int]] = {}
 
     def leaf(self, cells: Sequence[float], node: int = 0) -> int:
         """The leaf in which a row ends, from a root on; -1 if a test decides nothing. No cell may be missing."""
+        node = self.end(cells, node)
+        return -1 if self._n_branches[node] else node
+
+    def end(self, cells: Sequence[float], node: int) -> int:
+        """The same, or the node whose test decides nothing."""
+        if self._records is not None:
+            return self._end_of_records(self._records, cells, node)
         kind, first, column, threshold = self._kind, self._first, self._column, self._threshold
         place, largest, table = self._place, self._largest, self._table
         while True:
@@ -60,7 +76,23 @@ class Descent:
             else:
                 after = self._otherwise(how, node, cells)
             if after == node:
-                return -1 if self._n_branches[node] else node
+                return node
+            node = after
+
+    def _end_of_records(self, records: memoryview, cells: Sequence[float], node: int) -> int:
+        """The same of many nodes."""
+        table, size = self._table, _RECORD.itemsize
+        while True:
+            threshold, after, column, end, how = _READ(records, size * node)
+            if how == COMPARED:
+                after += cells[column] > threshold
+            elif how == TABLED:
+                code = int(cells[column])
+                after = table[after + (code if code < end else end)]
+            else:
+                after = self._otherwise(how, node, cells)
+            if after == node:
+                return node
             node = after
 
     def _otherwise(self, how: int, node: int, cells: Sequence[float]) -> int:
@@ -89,6 +121,15 @@ class Descent:
         keys, targets = self._layout.codes_of(node)
         found = self._listed[node] = dict(zip(keys.tolist(), targets.tolist(), strict=True))
         return found
+
+
+def _records(layout: WalkLayout, kinds: Array) -> memoryview:
+    """What a step reads of each node, one after the other."""
+    records = np.empty(len(kinds), _RECORD)
+    records["threshold"], records["column"], records["kind"] = layout.threshold, layout.column, kinds
+    records["to"] = np.where(kinds == TABLED, layout.place, layout.first)
+    records["largest"] = layout.largest
+    return records.view(np.uint8).data
 
 
 def _numbers(array: Array) -> Any:

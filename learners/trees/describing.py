@@ -27,13 +27,13 @@ def may_be_split(rules: Rules, grown: Grown, node: int, pure: bool) -> bool:
 
 @lean_inner_kernel
 def open_child(problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, branch: int) -> bool:
-    """The same of the child in a branch, whose rows have been counted by class if every weight is 1."""
-    if not rules.unit or rules.criterion == VARIANCE:
+    """The same of the child in a branch, whose rows may have been summed up by class."""
+    if rules.criterion == VARIANCE or not work.branches[branch].summed:
         return open_node(problem, rules, grown, node)
     for k in range(rules.n_values):
         grown.value[node, k] = work.branch_stats[branch, k]
-    rows = float(grown.nodes[node].count)
-    return may_be_split(rules, grown, node, measure(rules, grown, node, rows, rows))
+    weight = work.branches[branch].weight
+    return may_be_split(rules, grown, node, measure(rules, grown, node, weight, work.branches[branch].mass))
 
 
 @lean_inner_kernel

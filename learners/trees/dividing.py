@@ -53,8 +53,7 @@ def prepare_split(
     branches, groups = mark_branches(problem, rules, work, grown, node, column)
     missing = 0
     if rules.unit:
-        for b in range(branches):
-            work.branches[b].share = work.branches[b].count / count
+        count_as_weights(work, branches, count)
     else:
         missing = branch_shares(problem, rules, work, start, start + count, branches)
     total = np.int64(0)
@@ -73,6 +72,17 @@ def prepare_split(
     counters[TOP] = max(counters[TOP], place + total)
     open_children(problem, rules, work, grown, node, branches)
     return branches, missing
+
+
+@lean_inner_kernel
+def count_as_weights(work: Work, branches: int, count: int | np.int64) -> None:
+    """Shares, weights and masses of branches whose rows have been counted by class, where every weight is 1."""
+    for b in range(branches):
+        rows = float(work.branches[b].count)
+        work.branches[b].share = rows / count
+        work.branches[b].weight = rows
+        work.branches[b].mass = rows
+        work.branches[b].summed = True
 
 
 @lean_inner_kernel
@@ -99,6 +109,7 @@ def divide_in_two(problem: Problem, rules: Rules, work: Work, grown: Grown, coun
     missing = branch_shares(problem, rules, work, start, start + count, 2)
     if rules.unit:
         count_branches(problem, rules, work, start, start + count)
+        count_as_weights(work, 2, count)
     total = work.branches[0].count + work.branches[1].count
     place = start if total <= count or start + count == counters[TOP] else counters[TOP]
     if not has_room(problem, grown, counters, 3, 0, place, total):

@@ -28,7 +28,7 @@ from learners.trees.problem import (
     Rules,
     Work,
 )
-from learners.trees.searching import search_columns
+from learners.trees.searching import forget_search, search_columns
 from learners.trees.splitters.counting import forget_counts
 from learners.types import BoolArray, IntArray
 
@@ -82,6 +82,7 @@ def grow(
             continue
         task[BRANCHES], task[MISSING] = prepare_split(problem, rules, work, grown, counters, node, column)
         if task[BRANCHES] < 0:
+            forget_search(work, active)  # or other columns might be drawn for the node
             return NEEDS_SPACE
         if any_alive(work, task[BRANCHES]):
             move_columns(problem, work, grown, task, active)

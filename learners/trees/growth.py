@@ -33,9 +33,8 @@ from learners.types import Int32Array, IntArray
 
 #: Keys moved between two reports of progress: some tens of milliseconds.
 _BUDGET = 10_000_000
-#: Room for nodes at first: one for so many rows, between these. Of much room only what is used takes memory; it
+#: Room for nodes at first: one for each row, between these. Of much room only what is used takes memory; it
 #: grows by half when needed, which takes a copy.
-_ROWS_A_NODE = 4
 _FEWEST_NODES, _MOST_NODES = 1024, 1 << 18
 #: The same for entries of levels, of which there are at first enough for a test on any column within reason, and for
 #: waiting nodes.
@@ -51,9 +50,9 @@ class Growth:
         self.rules = prepared.rules
         self.work: Work = new_work(prepared.problem, prepared.rules)
         columns = len(prepared.problem.columns)
-        room = min(max(prepared.n_rows // _ROWS_A_NODE, _FEWEST_NODES), _MOST_NODES)
+        room = min(max(prepared.n_rows, _FEWEST_NODES), _MOST_NODES)
         codes = int(prepared.problem.columns.view(np.ndarray)["n_codes"].max(initial=0)) + 1
-        entries = min(max(codes, _FEWEST_ENTRIES), _MOST_ENTRIES)
+        entries = min(max(codes, prepared.n_rows, _FEWEST_ENTRIES), _MOST_ENTRIES)
         self.grown: Grown = new_grown(room, entries, _FEWEST_ENTRIES, columns, prepared.rules.n_values)
         self.counters: IntArray = np.zeros(N_COUNTERS, np.int64)
         self.grown.nodes[0].count = prepared.n_rows

@@ -94,8 +94,29 @@ def branch_shares(problem: Problem, rules: Rules, work: Work, start: int, end: i
 
     Where they take the most likely branch, ``branch`` says so then, and there are none any more.
     """
-    if branches == 2 and shares_of_halves(problem, rules, work, start, end):
+    for b in range(branches):
+        work.branches[b].summed = False
+    if branches == 2 and sums_of_halves(problem, rules, work, start, end):
         return 0
+    missing = known_shares(problem, rules, work, start, end, branches)
+    if rules.missing == MOST_LIKELY:
+        heaviest = 0
+        for b in range(branches):
+            if work.branches[b].share > work.branches[heaviest].share * (1.0 + TIE):
+                heaviest = b
+        for q in range(missing):
+            work.branch[work.absent[q]] = heaviest
+        work.branches[heaviest].count += missing
+        return 0
+    for b in range(branches):
+        if work.branches[b].share > 0.0:
+            work.branches[b].count += missing
+    return missing
+
+
+@lean_inner_kernel
+def known_shares(problem: Problem, rules: Rules, work: Work, start: int, end: int, branches: int) -> int:
+    """Fill ``share`` and ``count`` by the rows that know the value, and ``absent``; returns how many do not."""
     for b in range(branches):
         work.branches[b].share = 0.0
         work.branches[b].count = 0
@@ -111,43 +132,65 @@ def branch_shares(problem: Problem, rules: Rules, work: Work, start: int, end: i
         work.branches[b].share += weight
         work.branches[b].count += 1
         known += weight
-    heaviest = 0
     for b in range(branches):
         work.branches[b].share /= known
-        if work.branches[b].share > work.branches[heaviest].share * (1.0 + TIE):
-            heaviest = b
-    if rules.missing == MOST_LIKELY:
-        for q in range(missing):
-            work.branch[work.absent[q]] = heaviest
-        work.branches[heaviest].count += missing
-        return 0
-    for b in range(branches):
-        if work.branches[b].share > 0.0:
-            work.branches[b].count += missing
     return missing
 
 
 @lean_inner_kernel
-def shares_of_halves(problem: Problem, rules: Rules, work: Work, start: int, end: int) -> bool:
-    """The common case, two branches and nothing missing, in sums that stay in registers; false if it is another."""
+def sums_of_halves(problem: Problem, rules: Rules, work: Work, start: int, end: int) -> bool:
+    """The common case, two branches and nothing missing, in sums that stay in registers; false if it is another.
+
+    Of two classes also what :func:`~learners.trees.describing.describe` would sum up of each branch.
+    """
+    by_class = rules.criterion != VARIANCE and rules.n_values == 2
     known = 0.0
     left = 0.0
     right = 0.0
+    left_mass = 0.0
+    right_mass = 0.0
+    left_positives = 0.0
+    right_positives = 0.0
+    left_negatives = 0.0
+    right_negatives = 0.0
     rows = np.int64(0)
     least = np.int64(0)
     for one in range(np.uint64(start), np.uint64(end)):
         b = np.int64(work.branch[one])
         weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
-        goes_right = float(b)
+        mass = 1.0 if rules.unit else problem.numbers[rules.mass_row, one]
+        is_positive = problem.answer[np.uint64(problem.row[one])] if by_class else 0.0
+        on_right = weight * float(b)
+        on_left = weight - on_right  # one of the two is 0, so nothing is rounded
         known += weight
-        left += weight * (1.0 - goes_right)
-        right += weight * goes_right
+        left += on_left
+        right += on_right
+        left_mass += mass * (1.0 - float(b))
+        right_mass += mass * float(b)
+        left_positives += on_left * is_positive
+        right_positives += on_right * is_positive
+        left_negatives += on_left * (1.0 - is_positive)
+        right_negatives += on_right * (1.0 - is_positive)
         rows += b
         least = min(least, b)
     if least < 0:
         return False
-    work.branches[0].share = left / known
-    work.branches[1].share = right / known
-    work.branches[0].count = end - start - rows
-    work.branches[1].count = rows
+    put_half(work, 0, end - start - rows, left, left_mass, known)
+    put_half(work, 1, rows, right, right_mass, known)
+    if by_class:
+        work.branches[0].summed = True
+        work.branches[1].summed = True
+        work.branch_stats[0, 0] = left_negatives
+        work.branch_stats[0, 1] = left_positives
+        work.branch_stats[1, 0] = right_negatives
+        work.branch_stats[1, 1] = right_positives
     return True
+
+
+@lean_inner_kernel
+def put_half(work: Work, branch: int, rows: int | np.int64, weight: float, mass: float, known: float) -> None:
+    """Write down how many rows a branch has, and what they weigh."""
+    work.branches[branch].count = rows
+    work.branches[branch].share = weight / known
+    work.branches[branch].weight = weight
+    work.branches[branch].mass = mass

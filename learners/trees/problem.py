@@ -75,7 +75,7 @@ COLUMN_BEST = np.dtype(
 )
 #: A column whose rows are being counted: its place in a row of codes, where its counts begin, how many it needs, and
 #: where it is noted which codes occur. Unsigned, for an index that may be negative costs as much as the count itself.
-COUNTED = np.dtype([("place", "<u4"), ("begin", "<u4"), ("size", "<u4"), ("noted", "<u4")], align=True)
+COUNTED = np.dtype([("place", "<u4"), ("begin", "<u4"), ("needs", "<u4"), ("noted", "<u4")], align=True)
 GROUP = np.dtype(
     [
         ("mass", "<f8"),
@@ -87,7 +87,18 @@ GROUP = np.dtype(
     ],
     align=True,
 )
-BRANCH = np.dtype([("first", "<i8"), ("count", "<i8"), ("share", "<f8"), ("alive", "?")], align=True)
+BRANCH = np.dtype(
+    [
+        ("first", "<i8"),
+        ("count", "<i8"),
+        ("share", "<f8"),
+        ("weight", "<f8"),
+        ("mass", "<f8"),
+        ("summed", "?"),
+        ("alive", "?"),
+    ],
+    align=True,
+)
 LEVEL = np.dtype([("code", "<i4"), ("branch", "<i4")], align=True)
 NODE = np.dtype(
     [
@@ -186,14 +197,15 @@ class Work(NamedTuple):
         listed: ``COUNTED`` (d,), the columns that are counted together.
         noted: int64, 32 bits of each for as many codes of a column, set for those that occur in a node of few rows.
         code_branch: int32 (G + 1,), the branch of each code.
-        branch_stats: float64 (branches, S), sums of the rows of each branch where every weight is 1.
+        branch_stats: float64 (branches, S), sums of the rows of each branch that is ``summed``.
         packed: int64 (2, small), codes to be sorted.
         columns: ``COLUMN_BEST`` (d,), the best test of each column, place -1 where there is none; where its
             counts begin, -1 while it has none; and where it is noted which codes occur.
         looked, undrawn: bool (d,) and int64 (d,), where columns are drawn for a node: those of this turn, and those
             that are left.
-        branches: ``BRANCH``: id of its first row, number of rows, share of the known weight, and whether
-            it may be split further; the keys of others are not moved.
+        branches: ``BRANCH``: id of its first row, number of rows, share of the known weight; weight and mass, and
+            whether they and the weights of its classes are known already; and whether it may be split further, for
+            the keys of others are not moved.
         cursor: int64 by branch.
     """
 

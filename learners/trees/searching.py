@@ -34,6 +34,8 @@ def search_columns(
     looked = work.looked if draws else active
     left = list_columns(problem, work, active) if draws else 0
     need = problem.draw[N_DRAWN]
+    for column in range(first, last):
+        work.columns[column].place = _NONE
     searching = True
     while searching:
         if draws:
@@ -41,6 +43,14 @@ def search_columns(
             need = np.int64(1)  # more where none of them had a test, one at a time
         evaluate_columns(problem, rules, work, grown, node, active, looked, first, last)
         searching = draws and left > 0 and not any_found(work, first, last)
+
+
+@lean_inner_kernel
+def forget_search(work: Work, active: BoolArray) -> None:
+    """Make columns active again that the last search found constant: it will be made once more, as it was."""
+    for column in range(active.shape[0]):
+        if work.columns[column].place == _CONSTANT:
+            active[column] = True
 
 
 @lean_inner_kernel
@@ -74,7 +84,6 @@ def evaluate_columns(  # noqa: PLR0913, PLR0917 - kernels take arrays one by one
     end = start + grown.nodes[node].count
     counted = first
     for column in range(first, last):
-        work.columns[column].place = _NONE
         if not looked[column] or enough < 0.0:
             continue
         if problem.columns[column].is_coded:
@@ -88,6 +97,7 @@ def evaluate_columns(  # noqa: PLR0913, PLR0917 - kernels take arrays one by one
             gain *= math.sqrt(grown.nodes[node].impurity)
         if place == _CONSTANT:
             active[column] = False
+            work.columns[column].place = place
         if place < 0 or gain < rules.min_gain:
             continue
         work.columns[column].place = place

@@ -1,13 +1,13 @@
 """What a walk reads of each node, laid out so that most steps are one comparison or one look into a table.
 
-Two readers walk by it: :mod:`learners.trees.batch` with arrays of rows, :mod:`learners.trees.descent` with one row.
+Three readers walk by it: :mod:`learners.trees.batch` with arrays of rows, or where there is a compiler
+:mod:`learners.trees.compiled_walk`, and :mod:`learners.trees.descent` with one row.
 What :func:`learners.trees.branching.branch_of` says of each value is worked out here once for every node.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,8 +36,7 @@ COMPARED, TABLED, LISTED, RANKED, BETWEEN = range(5)
 _FEW_CODES, _FEW_TIMES = 64, 4
 
 
-@dataclass(frozen=True)
-class WalkLayout:
+class WalkLayout(NamedTuple):
     """N nodes of one tree or several.
 
     A node to which nothing leads on leads to itself: a leaf, and what an unknown value cannot decide.

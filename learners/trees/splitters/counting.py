@@ -99,7 +99,7 @@ def list_column(problem: Problem, work: Work, column: int, listed: int, base: in
     """Put a column into the list of those to be counted, its counts from ``base`` on, its codes noted from there."""
     work.listed[listed].place = problem.columns[column].place
     work.listed[listed].begin = base
-    work.listed[listed].size = combinations_of(problem, column)
+    work.listed[listed].needs = combinations_of(problem, column)
     work.listed[listed].noted = noted
     work.columns[column].counted = base
     work.columns[column].noted = noted
@@ -111,11 +111,11 @@ def count_listed(
 ) -> None:
     """Count the rows by the listed columns."""
     for j in range(listed):
-        if notes_codes(work.listed[j].size, end - start):
+        if notes_codes(work.listed[j].needs, end - start):
             note_codes(problem, rules, work, start, end, j)
         else:
             begin = np.uint64(work.listed[j].begin)
-            clear_counts(rules, work, begin, begin + np.uint64(work.listed[j].size))
+            clear_counts(rules, work, begin, begin + np.uint64(work.listed[j].needs))
     for low in range(start, end, _BLOCK):
         high = min(low + _BLOCK, end)
         for j in range(listed):
@@ -135,7 +135,7 @@ def is_counted(problem: Problem, rules: Rules, column: int, rows: int | np.int64
 
 
 @lean_inner_kernel
-def notes_codes(combinations: int | np.uint32, rows: int | np.int64) -> bool:
+def notes_codes(combinations: int | np.int64 | np.uint32, rows: int | np.int64) -> bool:
     """Whether so few rows have so many combinations that codes which do not occur are better left alone."""
     return bool(np.int64(combinations) > COMBINATIONS_A_ROW * rows)
 
@@ -152,16 +152,14 @@ def clear_counts(rules: Rules, work: Work, first: np.uint64, end: np.uint64) -> 
 
 
 @lean_inner_kernel
-def note_codes(
-    problem: Problem, rules: Rules, work: Work, start: int | np.int64, end: int | np.int64, j: int
-) -> None:
+def note_codes(problem: Problem, rules: Rules, work: Work, start: int | np.int64, end: int | np.int64, j: int) -> None:
     """Note which codes of a listed column occur, and clear their counts."""
     place = np.uint64(work.listed[j].place)
     begin = np.uint64(work.listed[j].begin)
     noted = np.uint64(work.listed[j].noted)
     label_bits = np.uint64(problem.layout.label_bits)
     labels = np.uint64(1) << label_bits
-    words = (np.uint64(work.listed[j].size) >> label_bits) // np.uint64(NOTED_BITS) + np.uint64(1)
+    words = (np.uint64(work.listed[j].needs) >> label_bits) // np.uint64(NOTED_BITS) + np.uint64(1)
     for word in range(words):
         work.noted[noted + word] = 0
     for one in range(np.uint64(start), np.uint64(end)):
@@ -181,17 +179,24 @@ def count_rows(problem: Problem, work: Work, start: int | np.int64, end: int | n
 
 
 @lean_inner_kernel
-def weigh_rows(
-    problem: Problem, rules: Rules, work: Work, start: int | np.int64, end: int | np.int64, j: int
-) -> None:
+def weigh_rows(problem: Problem, rules: Rules, work: Work, start: int | np.int64, end: int | np.int64, j: int) -> None:
     """Add a block of rows to the ``weights`` of a listed column."""
     place = np.uint64(work.listed[j].place)
     begin = np.uint64(work.listed[j].begin)
     weights = work.weights
     if rules.mass_is_weight:
-        for one in range(np.uint64(start), np.uint64(end)):
-            combined = begin + np.uint64(problem.codes[np.uint64(problem.row[one]), place])
-            weights[one & np.uint64(1), combined] += problem.numbers[WEIGHT, one]
+        even = np.uint64(start)
+        last = np.uint64(end - 1)
+        while even < last:
+            odd = even + np.uint64(1)
+            first = begin + np.uint64(problem.codes[np.uint64(problem.row[even]), place])
+            second = begin + np.uint64(problem.codes[np.uint64(problem.row[odd]), place])
+            weights[np.uint64(0), first] += problem.numbers[WEIGHT, even]
+            weights[np.uint64(1), second] += problem.numbers[WEIGHT, odd]
+            even += np.uint64(2)
+        if even == last:
+            first = begin + np.uint64(problem.codes[np.uint64(problem.row[even]), place])
+            weights[np.uint64(0), first] += problem.numbers[WEIGHT, even]
         return
     code_bits = np.uint64(0xFFFF & -(1 << problem.layout.label_bits))
     for one in range(np.uint64(start), np.uint64(end)):
@@ -201,9 +206,7 @@ def weigh_rows(
 
 
 @lean_inner_kernel
-def groups_of_counts(
-    problem: Problem, rules: Rules, work: Work, column: int, rows: int | np.int64
-) -> tuple[int, bool]:
+def groups_of_counts(problem: Problem, rules: Rules, work: Work, column: int, rows: int | np.int64) -> tuple[int, bool]:
     """Fill the groups of a counted column; see :func:`~learners.trees.splitters.groups.fill_groups`."""
     base = np.int64(work.columns[column].counted)
     n_codes = np.int64(problem.columns[column].n_codes)
@@ -216,13 +219,13 @@ def groups_of_counts(
             while word != 0:
                 lowest = word & -word
                 code = first + (np.float64(lowest).view(np.int64) >> _FRACTION_BITS) - _BIAS
-                word ^= lowest
+                word &= word - 1
                 if code < n_codes:
                     groups += put_group(rules, work, groups, code, base + (code << label_bits))
         last = work.noted[noted + n_codes // NOTED_BITS] >> (n_codes % NOTED_BITS)
         return groups, (last & 1) == 0
-    for code in range(n_codes):
-        groups += put_group(rules, work, groups, code, base + (code << label_bits))
+    for every in range(n_codes):
+        groups += put_group(rules, work, groups, every, base + (every << label_bits))
     return groups, rules.unit or not put_group(rules, work, groups, n_codes, base + (n_codes << label_bits)) > 0
 
 

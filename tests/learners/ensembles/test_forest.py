@@ -16,6 +16,7 @@ from learners.ensembles.drawing import Draws
 from learners.ensembles.storage import smallest
 from learners.persist import dump
 from learners.table import Table
+from learners.trees import growth
 from learners.trees.build import grow_tree
 from learners.trees.column_draws import draw_of, hashed
 from learners.trees.setup import GrowthOptions
@@ -53,6 +54,15 @@ def test_all_columns_drawn_are_no_draw():
     shared = SharedColumns(table, target.cells, 2, np.ones(table.n_rows), GrowthOptions("gini"))
     plain, drawn = shared.grow(np.ones(table.n_rows)), shared.grow(np.ones(table.n_rows), draw=draw_of(20, 5))
     assert np.array_equal(plain.feature, drawn.feature)
+
+
+def test_columns_are_drawn_alike_however_often_there_was_too_little_room(monkeypatch):
+    table, target = read("hepatitis", "Class")
+    wanted = RandomForestClassifier(members=3).fit(table, target).get_state()
+    monkeypatch.setattr(growth, "_MOST_NODES", 4)
+    monkeypatch.setattr(growth, "_FEWEST_ENTRIES", 2)
+    found = RandomForestClassifier(members=3).fit(table, target).get_state()
+    assert dump(found) == dump(wanted)
 
 
 def test_one_column_a_node_is_each_as_often():

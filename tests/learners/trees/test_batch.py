@@ -142,3 +142,14 @@ def test_a_tree_of_one_leaf_answers_every_row_alike(n_rows):
     cells = np.full((2, n_rows), np.nan)
     assert tree.predict(cells).tolist() == [[0.25, 0.75]] * n_rows
     assert tree.leaves(cells).tolist() == [0] * n_rows
+
+
+@settings(max_examples=15, deadline=None)
+@given(SEEDS)
+def test_machine_code_walks_as_arrays_do(seed):
+    rng, nodes, tree = grown_at_random(seed)
+    cells = asked_of(rng, nodes)
+    walk, rows = tree.walk, np.arange(cells.shape[1])
+    for order in (np.ascontiguousarray(cells), np.asfortranarray(cells)):
+        found = walk._walk_compiled(0 * rows, order, rows)
+        assert np.array_equal(found, walk._walk(0 * rows, order, rows, None))
