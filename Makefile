@@ -57,6 +57,8 @@ bench: setup-dev ## run the benchmarks side by side with their peers (long; see 
 	$(BIN)/python benchmarks/neighbors.py
 	$(BIN)/python benchmarks/neighbors_serving.py
 	$(BIN)/python benchmarks/networks.py
+	$(BIN)/python benchmarks/neural_growing.py
+	$(BIN)/python benchmarks/neural_pruning.py
 	$(BIN)/python benchmarks/ensembles.py
 	$(BIN)/python benchmarks/published_ensembles.py
 	$(BIN)/python benchmarks/evaluation.py

@@ -133,8 +133,9 @@ def weighted_sums(weights: FloatArray, block: FloatArray) -> FloatArray:
 def activated(activation: str, sums: FloatArray) -> FloatArray:
     """Activations of weighted sums, C-contiguous; may change these."""
     if activation == "sigmoid":
-        np.clip(sums, -_FURTHEST, _FURTHEST, out=sums)
-        np.exp(np.negative(sums, out=sums), out=sums)
+        np.negative(sums, out=sums)
+        np.minimum(np.maximum(sums, -_FURTHEST, out=sums), _FURTHEST, out=sums)
+        np.exp(sums, out=sums)
         sums += 1.0
         return np.divide(1.0, sums, out=sums)
     if activation == "tanh":
