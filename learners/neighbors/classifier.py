@@ -12,9 +12,10 @@ from learners.neighbors.condensing import reduced
 from learners.neighbors.electorate import Electorate
 from learners.neighbors.estimator import MAX_TOLD, NeighborsEstimator
 from learners.neighbors.explanation import NeighbourExplanation, Omitted
-from learners.neighbors.fitting import Rows, fit_rows
+from learners.neighbors.fitting import fit_rows
 from learners.neighbors.intervals import share_interval
 from learners.neighbors.left_out import is_exact, left_out_answers
+from learners.neighbors.training_rows import Rows
 from learners.neighbors.voting import class_shares
 from learners.params import choice, learner
 from learners.table import OPEN_KINDS

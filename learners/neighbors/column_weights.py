@@ -18,7 +18,7 @@ from learners.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from learners.neighbors.estimator import NeighborsEstimator
-    from learners.neighbors.fitting import Rows
+    from learners.neighbors.training_rows import Rows
 
 #: Intervals of a numeric column, to tell what it explains of a number.
 _INTERVALS = 10

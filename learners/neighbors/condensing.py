@@ -14,8 +14,8 @@ from learners.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from learners.neighbors.estimator import NeighborsEstimator
-    from learners.neighbors.fitting import Rows
     from learners.neighbors.index import RowIndex
+    from learners.neighbors.training_rows import Rows
 
 _EDITING_K = 3.0
 

@@ -3,46 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from learners.base import Progress
-from learners.columns import Column
 from learners.neighbors.column_weights import by_error, by_information
 from learners.neighbors.distances import OwnMetric
 from learners.neighbors.estimator import FittedRows, NeighborsEstimator
 from learners.neighbors.index import RowIndex
 from learners.neighbors.leave_one_out import Judged, choose_k
-from learners.table import Series, Table
-from learners.types import FloatArray, IntArray
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Training rows of weight > 0.
-
-    Attributes:
-        table: n rows.
-        target: its column.
-        numbers: float64 (n,), class codes or numbers.
-        weights: float64 (n,).
-        origin: int64 (n,), places among all training rows.
-    """
-
-    table: Table
-    target: Column
-    numbers: FloatArray
-    weights: FloatArray
-    origin: IntArray
-
-    @classmethod
-    def of(cls, table: Table, target: Series, weights: FloatArray) -> Rows:
-        """Those of all training rows that have weight."""
-        kept = np.flatnonzero(weights > 0)
-        rows = table if len(kept) == table.n_rows else table.take(kept)
-        return cls(rows, target.column, np.ascontiguousarray(target.cells[kept]), weights[kept], kept)
-
+from learners.neighbors.training_rows import Rows
+from learners.types import IntArray
 
 #: Which rows are kept by a way's name: from points, their index, classes and how many there are.
 Reduce = Callable[[NeighborsEstimator, RowIndex, Rows, Progress], IntArray]

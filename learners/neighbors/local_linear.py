@@ -12,9 +12,9 @@ from learners.errors import DataError
 from learners.neighbors.electorate import Electorate
 from learners.neighbors.estimator import MAX_TOLD
 from learners.neighbors.explanation import Bounds, NeighbourExplanation, Omitted
-from learners.neighbors.fitting import Rows
 from learners.neighbors.intervals import student_quantile
 from learners.neighbors.regressor import NumbersOfNeighbors
+from learners.neighbors.training_rows import Rows
 from learners.params import integer, learner, real
 from learners.types import FloatArray
 

@@ -10,9 +10,10 @@ from learners.base import Capabilities, Progress, Regressor, check_training, che
 from learners.neighbors.electorate import Electorate
 from learners.neighbors.estimator import MAX_TOLD, NeighborsEstimator
 from learners.neighbors.explanation import Bounds, NeighbourExplanation, Omitted
-from learners.neighbors.fitting import Rows, fit_rows
+from learners.neighbors.fitting import fit_rows
 from learners.neighbors.intervals import number_interval
 from learners.neighbors.left_out import is_exact, left_out_answers
+from learners.neighbors.training_rows import Rows
 from learners.neighbors.voting import mean_of, median_of
 from learners.params import choice, learner
 from learners.table import OPEN_KINDS

@@ -97,7 +97,7 @@ class Inputs:
 
     @cached_property
     def _encoder(self) -> RowEncoder:
-        return RowEncoder.of(self.encoding, self.columns)
+        return self.encoding.encoder(self.columns)
 
     @property
     def n_inputs(self) -> int:

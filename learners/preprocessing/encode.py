@@ -17,14 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from learners.errors import DataError, quoted
-from learners.preprocessing.encoded import GAP, LEVEL, POWER, RowEncoder
+from learners.preprocessing.encoded import GAP, LEVEL, POWER, LevelVariables, RowEncoder
 from learners.preprocessing.scale import fit_scaling
 from learners.table import Column, Kind, Table
-from learners.types import Array, FloatArray, Int8Array, Int32Array
+from learners.types import Array, BoolArray, FloatArray, Int8Array, Int32Array
 
 __all__ = ["GAP", "LEVEL", "POWER", "Encoding", "fit_encoding"]
 
@@ -62,9 +63,36 @@ class Encoding:
     def n_variables(self) -> int:
         return len(self.column)
 
+    def encoder(self, columns: Sequence[Column]) -> RowEncoder:
+        """What encodes rows of the columns to which this was fitted."""
+        is_first = (self.kind == POWER) & (self.detail == 1)
+        firsts = np.flatnonzero(is_first)
+        numbers = self.column[firsts].astype(np.int64)
+        by_column = dict(zip(numbers.tolist(), firsts.tolist(), strict=True))
+        higher = np.flatnonzero((self.kind == POWER) & (self.detail > 1)).tolist()
+        gaps = np.flatnonzero(self.kind == GAP)
+        bounds = np.cumsum([0, *(len(column.levels) for column in columns)]).tolist()
+        seen = [self.seen[first:end] > 0 for first, end in pairwise(bounds)]
+        coded = np.unique(self.column[self.kind == LEVEL]).astype(np.int64)
+        return RowEncoder(
+            self.n_variables,
+            numbers,
+            np.array([not columns[index].is_numeric for index in numbers.tolist()], dtype=np.bool_),
+            self.factor[numbers],
+            self.offset[numbers],
+            self.unit[numbers],
+            firsts,
+            self.share[firsts],
+            tuple((place, by_column[int(self.column[place])], int(self.detail[place])) for place in higher),
+            gaps,
+            self.column[gaps].astype(np.int64),
+            coded,
+            tuple(_level_variables(self, index, seen[index]) for index in coded.tolist()),
+        )
+
     def values(self, cells: FloatArray, columns: Sequence[Column], kind: type[np.floating] = np.float64) -> Array:
         """The variables of some rows, see :meth:`learners.preprocessing.encoded.RowEncoder.values`."""
-        return RowEncoder.of(self, columns).values(cells, kind)
+        return self.encoder(columns).values(cells, kind)
 
     def is_seen(self, index: int, code: int, columns: Sequence[Column]) -> bool:
         """Whether a level of a column occurred in training."""
@@ -92,6 +120,14 @@ class Encoding:
     def from_arrays(cls, arrays: Mapping[str, Array]) -> Encoding:
         names = cls.__dataclass_fields__
         return cls(**{name: arrays[f"encoding_{name}"] for name in names})
+
+
+def _level_variables(encoding: Encoding, index: int, seen: BoolArray) -> LevelVariables:
+    places = np.flatnonzero((encoding.kind == LEVEL) & (encoding.column == index))
+    table = np.tile(encoding.share[places], (len(seen) + 1, 1))
+    levels = np.flatnonzero(seen)
+    table[levels] = levels[:, None] == encoding.detail[places]
+    return LevelVariables((int(places[0]), int(places[-1]) + 1), table)
 
 
 def fit_encoding(

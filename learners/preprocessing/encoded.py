@@ -5,19 +5,12 @@ Whatever is done is done cell by cell, so that a row alone and among others has 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from learners.linear_function import LARGEST
-from learners.table import Column
 from learners.types import Array, BoolArray, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from learners.preprocessing.encode import Encoding
 
 #: Kinds of variables: a power of a number, the indicator of a level, the indicator of a missing value.
 POWER, LEVEL, GAP = 0, 1, 2
@@ -66,34 +59,6 @@ class RowEncoder:
     coded: IntArray
     levels: tuple[LevelVariables, ...]
 
-    @classmethod
-    def of(cls, encoding: Encoding, columns: Sequence[Column]) -> Self:
-        """For the columns to which the encoding was fitted."""
-        is_first = (encoding.kind == POWER) & (encoding.detail == 1)
-        firsts = np.flatnonzero(is_first)
-        numbers = encoding.column[firsts].astype(np.int64)
-        by_column = dict(zip(numbers.tolist(), firsts.tolist(), strict=True))
-        higher = np.flatnonzero((encoding.kind == POWER) & (encoding.detail > 1)).tolist()
-        gaps = np.flatnonzero(encoding.kind == GAP)
-        bounds = np.cumsum([0, *(len(column.levels) for column in columns)]).tolist()
-        seen = [encoding.seen[first:end] > 0 for first, end in pairwise(bounds)]
-        coded = np.unique(encoding.column[encoding.kind == LEVEL]).astype(np.int64)
-        return cls(
-            encoding.n_variables,
-            numbers,
-            np.array([not columns[index].is_numeric for index in numbers.tolist()], dtype=np.bool_),
-            encoding.factor[numbers],
-            encoding.offset[numbers],
-            encoding.unit[numbers],
-            firsts,
-            encoding.share[firsts],
-            tuple((place, by_column[int(encoding.column[place])], int(encoding.detail[place])) for place in higher),
-            gaps,
-            encoding.column[gaps].astype(np.int64),
-            coded,
-            tuple(_level_variables(encoding, index, seen[index]) for index in coded.tolist()),
-        )
-
     def values(self, cells: FloatArray, kind: type[np.floating] = np.float64) -> Array:
         """The variables of some rows.
 
@@ -128,14 +93,6 @@ class RowEncoder:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             moved = (own.astype(kind) * self.factor - self.offset) / self.unit
         return np.where(unknown, self.shares, np.clip(moved, -LARGEST, LARGEST))
-
-
-def _level_variables(encoding: Encoding, index: int, seen: BoolArray) -> LevelVariables:
-    places = np.flatnonzero((encoding.kind == LEVEL) & (encoding.column == index))
-    table = np.tile(encoding.share[places], (len(seen) + 1, 1))
-    levels = np.flatnonzero(seen)
-    table[levels] = levels[:, None] == encoding.detail[places]
-    return LevelVariables((int(places[0]), int(places[-1]) + 1), table)
 
 
 def _power(base: Array, power: int) -> Array:
