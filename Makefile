@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PYTEST_WORKERS ?= 2
+PYTEST_WORKERS ?= 3
 RUN_DATA ?= ./rulewood-data
 
 .DEFAULT_GOAL := help

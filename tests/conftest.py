@@ -27,9 +27,29 @@ KERNELS.mkdir(exist_ok=True)
 KERNELS.chmod(0o777)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The container's build compiles every kernel, which takes minutes: it goes first, beside the others."""
-    items.sort(key=lambda item: "tests/packaging/" not in item.nodeid)
+#: Tests that run no kernels of learners, or hardly any.
+WITHOUT_KERNELS = ("formats", "store", "web", "jobs", "reports", "operations/test_codec", "test_")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On a fresh machine each kernel is compiled once, not by several processes at the same time.
+
+    The container's build, which compiles all of them and takes minutes, goes first. pytest-xdist gives each of its
+    processes one piece of the list to begin with: each piece begins with tests that need no kernels.
+    """
+    build, without, others = [], [], []
+    for item in items:
+        if "tests/packaging/" in item.nodeid:
+            build.append(item)
+        elif any(f"tests/service/{name}" in item.nodeid for name in WITHOUT_KERNELS):
+            without.append(item)
+        else:
+            others.append(item)
+    pieces = int(getattr(config, "workerinput", {}).get("workercount", 1))
+    items[:] = build
+    for number in range(pieces):
+        for some in (without, others):
+            items += some[len(some) * number // pieces : len(some) * (number + 1) // pieces]
 
 
 @pytest.fixture(autouse=True)
