@@ -18,7 +18,7 @@ from learners.preprocessing.windows import windows
 from learners.table import Column, Kind, Series, Table
 from tests.shared import generated_path, table_path
 
-SEEDS = range(5)
+SEEDS = range(10)
 #: Reber's grammar (Reber 1967) as in Cleeremans, Servan-Schreiber and McClelland 1989: state -> (symbol, next state).
 GRAMMAR = {
     0: (("B", 1),),
@@ -139,7 +139,7 @@ def embedded_reber() -> None:
         found, spent = [], time.process_time()
         for seed in SEEDS:
             model = learner(
-                hidden_units=(12,), optimizer="adam", rate=0.01, batch=10, epochs=200, seed=seed, **options
+                hidden_units=(12,), optimizer="adam", rate=0.005, batch=10, epochs=300, seed=seed, **options
             ).fit(table.take(learned), labels[learned])
             found.append(model.score(table.take(tested), labels[tested]))
         spent = (time.process_time() - spent) / len(SEEDS)

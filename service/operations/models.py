@@ -190,6 +190,11 @@ def _row_schema(inputs: list[dict[str, Any]]) -> dict[str, Any]:
 def _cell_schema(column: dict[str, Any]) -> dict[str, Any]:
     if column["kind"] == "numeric":
         return {"type": ["number", "null"]}
+    if column["kind"] == "text":
+        return {"type": ["string", "null"]}
+    if column["kind"] == "sequence":
+        step = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]}
+        return {"type": ["array", "null"], "items": step, "minItems": 1}
     values = _labels(column)
     return {"enum": [*values, None]}
 

@@ -59,11 +59,19 @@ class Structure:
         return found
 
     def initial(self, generator: np.random.Generator) -> FloatArray:
-        """Small random weights, uniform with variance 1 / inputs of the unit; biases 0; shape (P,)."""
+        """Weights to begin with, shape (P,): uniform with variance 1 / inputs of the unit; biases 0.
+
+        Those of a layer from itself are a random rotation, by which what is remembered neither fades nor grows (Saxe,
+        McClelland and Ganguli 2014).
+        """
         theta = np.zeros(self.n_weights)
-        for layer in self.layers(theta):
-            bound = np.sqrt(3.0 / max(len(layer) - 1, 1))
-            layer[:-1] = generator.uniform(-bound, bound, (len(layer) - 1, layer.shape[1]))
+        own = (*(self.hidden if self.is_recurrent else [0] * len(self.hidden)), 0)
+        for layer, units in zip(self.layers(theta), own, strict=True):
+            below = len(layer) - 1 - units
+            bound = np.sqrt(3.0 / max(below, 1))
+            layer[:below] = generator.uniform(-bound, bound, (below, layer.shape[1]))
+            if units:
+                layer[below:-1] = np.linalg.qr(generator.normal(size=(units, units)))[0]
         return theta
 
     def _blocks(self) -> list[tuple[int, int]]:

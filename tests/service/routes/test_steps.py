@@ -80,6 +80,14 @@ def test_reasons_tell_what_each_step_adds(api: Api, name: str) -> None:
         assert all("steps" not in other for other in score["contributions"][1:])
 
 
+def test_the_schema_of_a_row_allows_any_sequence_and_any_text(api: Api) -> None:
+    numbers = api.get("/api/v1/models/parity/schema").json()["json_schema"]["properties"]["bits"]
+    assert numbers["type"] == ["array", "null"]
+    assert api.get("/api/v1/models/words/schema").json()["json_schema"]["properties"]["word"] == {
+        "type": ["string", "null"]
+    }
+
+
 def test_what_is_no_state_is_refused(api: Api) -> None:
     path, row = "/api/v1/models/parity/steps", {"bits": [1], "side": 0}
     state = api.post(path, json={"row": row}).json()["state"]

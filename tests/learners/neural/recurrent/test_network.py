@@ -108,3 +108,12 @@ def test_a_state_that_no_model_gave_is_refused(changes: dict[str, Any], said: st
         made.read_state(made.start().to_json() | changes)
     with pytest.raises(DataError, match="state has the members"):
         made.read_state([1])
+
+
+def test_what_is_remembered_begins_with_a_rotation() -> None:
+    structure = Structure(inputs=3, hidden=(4, 2), outputs=1)
+    first, second, _ = structure.layers(structure.initial(np.random.default_rng(0)))
+    for layer, size in ((first, 4), (second, 2)):
+        own = layer[-1 - size : -1]
+        np.testing.assert_allclose(own @ own.T, np.eye(size), atol=1e-12)
+        assert not layer[-1].any()
