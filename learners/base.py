@@ -64,6 +64,7 @@ class Capabilities:
         categories: whether columns may have levels.
         texts: whether columns may hold texts that are compared as such.
         sequences: whether columns may hold sequences of numbers.
+        steps: whether a row's sequences can be fed in pieces (``feed``), with the state handed back to the caller.
         weights: whether ``fit`` takes row weights.
         supervised: whether it learns from a target; else ``fit`` leaves ``y`` aside, and what it answers should be 0.
         column_order_matters: whether training columns in another order may give another model where
@@ -80,6 +81,7 @@ class Capabilities:
     categories: bool = False
     texts: bool = False
     sequences: bool = False
+    steps: bool = False
     weights: bool = True
     supervised: bool = True
     column_order_matters: bool = False

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -12,6 +15,7 @@ from learners.checks.require import MakeLearner, answers, refusal, require, requ
 from learners.decisions import TIE
 from learners.errors import DataError, SchemaError
 from learners.table import Column, Kind, Series, Table
+from learners.types import Array
 
 
 def one_row_equals_batch(make: MakeLearner) -> None:
@@ -131,3 +135,31 @@ def threads_may_share_a_model(make: MakeLearner) -> None:
     with ThreadPoolExecutor(4) as pool:
         for found in pool.map(lambda _: answers(model, sample.table), range(16)):
             require_same(found, wanted, "asked from several threads at once")
+
+
+class _Fed(Protocol):
+    def feed(self, X: Table, state: Mapping[str, Any] | None = None) -> tuple[Array, dict[str, Any]]: ...
+
+
+def steps_are_answered_as_beginnings(make: MakeLearner) -> None:
+    """A sequence fed in pieces, its state handed on as JSON, has the answers to its beginnings, to the bit."""
+    sample = samples.sequences(type(make()).capabilities.task)
+    model = make().fit(sample.table, sample.target)
+    fed = cast("_Fed", model)
+    for row in range(0, sample.table.n_rows, 5):
+        values = sample.table.take(np.array([row])).to_columns()
+        path: Any = values["path"][0]
+        beginnings = [_with_path(values, path[:end]) for end in range(1, len(path) + 1)]
+        wanted = np.concatenate([answers(model, table) for table in beginnings])
+        for cut in range(len(path) + 1):
+            state, found = None, []
+            for piece in (path[:cut], path[cut:]):
+                if piece:
+                    told, after = fed.feed(_with_path(values, piece), state)
+                    state = json.loads(json.dumps(after, allow_nan=False))
+                    found.append(told)
+            require_same(np.concatenate(found), wanted, f"row {row} fed in pieces, cut at step {cut}")
+
+
+def _with_path(values: Mapping[str, Any], path: list[Any]) -> Table:
+    return Table.from_columns({**values, "path": [path]})

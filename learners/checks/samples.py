@@ -56,6 +56,15 @@ def stepwise(capabilities: Capabilities, rows: int = ROWS, seed: int = 3) -> Sam
     return Sample(sample.table, Series(sample.target.column, cells))
 
 
+def sequences(task: str, rows: int = 30, seed: int = 4) -> Sample:
+    """Sequences of 1 to 5 steps of two numbers, and a number that holds in every step; the target follows the last."""
+    generator = np.random.default_rng(seed)
+    steps = [_grid(generator, length, 2) for length in generator.integers(1, 6, rows).tolist()]
+    height = _grid(generator, rows, 1)[:, 0]
+    table = Table.from_columns({"path": [one.tolist() for one in steps], "height": height.tolist()})
+    return Sample(table, _target(task, np.array([one[-1, 0] for one in steps]) + height, generator))
+
+
 def recoded(target: Series, levels: tuple[str, ...]) -> Series:
     """The same classes with their levels in another order."""
     column = replace(target.column, levels=levels)

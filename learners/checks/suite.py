@@ -67,6 +67,7 @@ WITH_WEIGHTS: tuple[CheckFunction, ...] = (
     weights.bad_weights_are_refused,
 )
 WITHOUT_WEIGHTS: tuple[CheckFunction, ...] = (weights.weights_are_refused,)
+WITH_STEPS: tuple[CheckFunction, ...] = (prediction.steps_are_answered_as_beginnings,)
 EXPLAINING: tuple[CheckFunction, ...] = (
     explanations.explanation_replays_to_the_answer,
     explanations.explanation_is_json_of_a_declared_kind,
@@ -103,6 +104,7 @@ def checks_for(learner: type[Learner]) -> list[Check]:
         *(WITH_MISSING if able.missing else WITHOUT_MISSING),
         *(WITH_CATEGORIES if able.categories else WITHOUT_CATEGORIES),
         *(WITH_WEIGHTS if able.weights else WITHOUT_WEIGHTS),
+        *(WITH_STEPS if able.steps else ()),
         *(EXPLAINING if able.explanations else ()),
         *(() if able.row_order_matters else (metamorphic.row_order_does_not_matter,)),
         *(() if able.draws_columns else (metamorphic.column_order_decides_ties_only,)),

@@ -40,6 +40,7 @@ def _describe(learner: Any) -> dict[str, Any]:
         "categories": able.categories,
         "texts": able.texts,
         "sequences": able.sequences,
+        "steps": able.steps,
         "weights": able.weights,
         "supervised": able.supervised,
         "explanations": list(able.explanations),

@@ -162,7 +162,7 @@ def test_every_check_is_listed() -> None:
     listed: set[Any] = set()
     for task in ("classification", "regression"):
         for switch in (True, False):
-            switches = dict.fromkeys(("missing", "categories", "weights", "supervised"), switch)
+            switches = dict.fromkeys(("missing", "categories", "weights", "supervised", "steps"), switch)
             capabilities = dataclasses.replace(able, task=task, **switches)
             chosen = checks_for(type("Some", (Majority,), {"capabilities": capabilities}))
             listed |= {check.function for check in chosen}

@@ -11,8 +11,8 @@ from learners.neural.recurrent.estimator import StepwiseEstimator
 from learners.neural.regressor import NETWORK_REGRESSOR, NetworkRegressor
 from learners.params import integer, learner
 
-STEPWISE_CLASSIFIER = replace(NETWORK_CLASSIFIER, texts=True, sequences=True)
-STEPWISE_REGRESSOR = replace(NETWORK_REGRESSOR, texts=True, sequences=True)
+STEPWISE_CLASSIFIER = replace(NETWORK_CLASSIFIER, texts=True, sequences=True, steps=True)
+STEPWISE_REGRESSOR = replace(NETWORK_REGRESSOR, texts=True, sequences=True, steps=True)
 
 
 @learner
