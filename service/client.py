@@ -406,6 +406,20 @@ class Rulewood:
         options = {"decision": decision, "missing": missing, "unseen": unseen, "strict": strict}
         return self._json("POST", f"/models/{_path(ref)}/explanations", json={"rows": list(rows)} | _given(options))
 
+    def steps(
+        self, ref: str, row: Row, state: Json | None = None, *, unseen: str | None = None, strict: bool | None = None
+    ) -> Json:
+        """The answer after each of the next steps of a row's sequences, and the state to hand on with those after them.
+
+        Args:
+            ref: the model.
+            row: by column name, of sequences and texts the next steps.
+            state: the answer's ``state`` to the steps before; None at the beginning.
+            unseen, strict: as of :meth:`predict`.
+        """
+        body = _given({"row": row, "state": state, "unseen": unseen, "strict": strict})
+        return self._json("POST", f"/models/{_path(ref)}/steps", json=body)
+
     def counterfactuals(self, ref: str, rows: Sequence[Row], wanted: Any, **options: Any) -> Json:
         """The nearest changes of each row that lead to a wanted answer.
 

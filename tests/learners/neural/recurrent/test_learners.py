@@ -28,9 +28,9 @@ def temporal_xor(n_rows: int, length: int, seed: int) -> Table:
 
 
 def test_the_third_bit_of_temporal_exclusive_or_is_foreseen() -> None:
-    table, target = temporal_xor(40, 60, 1), Series(BITS, np.zeros(40))
+    table, target = temporal_xor(40, 45, 1), Series(BITS, np.zeros(40))
     made = RecurrentNetworkClassifier(
-        hidden_units=(8,), taught="next-step", optimizer="adam", rate=0.02, batch=5, epochs=100
+        hidden_units=(8,), taught="next-step", optimizer="adam", rate=0.02, batch=5, epochs=70
     ).fit(table, target)
     test = temporal_xor(1, 600, 2)
     shares, state = made.feed(test)
