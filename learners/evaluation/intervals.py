@@ -69,6 +69,8 @@ class MeanEstimate:
         corrected_standard_error: standard deviation * sqrt(1/count + n_test/n_train), which allows
             for the shared rows (Nadeau and Bengio 2003).
         corrected_interval: Student t from ``corrected_standard_error``.
+
+    What is beyond the largest double is ``None`` too.
     """
 
     mean: float | None
@@ -111,16 +113,30 @@ def over_folds(
         return MeanEstimate(mean, None, None, None, None, None, 1)
     deviation = scale * float(np.std(np.array(values) / scale, ddof=1))
     error = deviation / math.sqrt(count)
-    corrected = None if test_share is None else deviation * math.sqrt(1 / count + test_share)
+    corrected = math.nan if test_share is None else deviation * math.sqrt(1 / count + test_share)
     return MeanEstimate(
         mean,
-        deviation,
-        error,
-        student(mean, error, count - 1, level, "student-t", bounds),
-        corrected,
-        None if corrected is None else student(mean, corrected, count - 1, level, "corrected-student-t", bounds),
+        _told(deviation),
+        _told(error),
+        _interval(mean, error, count - 1, level, "student-t", bounds),
+        _told(corrected),
+        _interval(mean, corrected, count - 1, level, "corrected-student-t", bounds),
         count,
     )
+
+
+def _told(value: float) -> float | None:
+    """A spread beyond the largest double is not told: JSON has no infinity."""
+    return value if math.isfinite(value) else None
+
+
+def _interval(
+    mean: float, error: float, degrees: int, level: float, method: str, bounds: tuple[float, float]
+) -> Interval | None:
+    if not math.isfinite(error):
+        return None
+    found = student(mean, error, degrees, level, method, bounds)
+    return found if math.isfinite(found.low) and math.isfinite(found.high) else None
 
 
 def student(

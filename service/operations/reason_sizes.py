@@ -16,8 +16,10 @@ from learners.ensembles.fitted import FittedEnsemble
 from learners.linear.fitted import FittedLinear
 from learners.neighbors.estimator import NeighborsEstimator
 from learners.neural.fitted import FittedNetwork
+from learners.neural.recurrent.estimator import StepwiseEstimator
+from learners.neural.recurrent.inputs import row_steps
 from learners.rules.fitted import FittedRules
-from learners.table import Table
+from learners.table import Column, Table
 from learners.trees.estimator import FittedTree
 from learners.trees.model_tree.fitted import FittedModelTree
 from learners.trees.paths import MAX_TESTS
@@ -25,6 +27,7 @@ from learners.types import FloatArray, IntArray
 from service.errors import Fault, TooLarge
 from service.operations.rows import Encoded
 from service.operations.served import ServedModel
+from service.operations.step_limits import tests_of_a_step
 
 #: Rows at a time, and leaves that these may reach together.
 _ROWS, _LEAVES = 10_000, 1_000_000
@@ -43,7 +46,7 @@ def check_reasons(model: ServedModel, batches: Iterable[Encoded], most: int) -> 
     """
     n_tests = n_rows = 0
     for encoded in batches:
-        for sizes in reason_sizes(model.learner, encoded.answered):
+        for sizes in reason_sizes(model.learner, encoded.answered, encoded.columns):
             totals = n_tests + np.cumsum(sizes)
             over = int(np.searchsorted(totals, most, side="right"))
             if over < len(sizes):
@@ -59,17 +62,18 @@ def _too_many(most: int, n_fitting: int) -> TooLarge:
     )
 
 
-def reason_sizes(learner: Learner, values: FloatArray) -> Iterator[IntArray]:
+def reason_sizes(learner: Learner, values: FloatArray, columns: tuple[Column, ...] | None = None) -> Iterator[IntArray]:
     """Of some rows at a time, the number of tests that the reason of each goes through.
 
     In a tree these are the tests on all branches that are told, in a model tree the terms of their functions too;
     in a rule set the conditions of the rule that answers and one of each rule before it; in a linear model or a
-    network the contributions; by neighbours the most rows and columns that may be told. Of a row with so many branches
-    that not all are told, the number is the most that can be.
+    network the contributions, and more for each step of a sequence; by neighbours the most rows and columns that may
+    be told. Of a row with so many branches that not all are told, the number is the most that can be.
 
     Args:
         learner: fitted.
         values: shape (n, d), coded as in :mod:`learners.table`.
+        columns: by which they are coded, if not the learner's own.
     """
     sizes = _branch_sizes(learner) if isinstance(learner, FittedTree) else None
     for first in range(0, len(values), _ROWS):
@@ -87,6 +91,9 @@ def reason_sizes(learner: Learner, values: FloatArray) -> Iterator[IntArray]:
         elif isinstance(learner, FittedLinear):
             functions = learner.functions_
             yield np.full(len(part), len(functions.parts) * len(functions.intercepts), np.int64)
+        elif isinstance(learner, StepwiseEstimator):
+            steps = row_steps(Table(columns or learner.columns_, part))
+            yield learner.reason_size + steps * tests_of_a_step(learner)
         elif isinstance(learner, FittedNetwork):
             yield np.full(len(part), learner.reason_size, np.int64)
         else:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from learners.neural.recurrent.inputs import uneven_rows
+from learners.neural.recurrent.inputs import row_steps, uneven_rows
 from learners.table import MISSING, Column, Table
 from learners.types import FloatArray, Scalar
 from service.errors import Fault
@@ -55,14 +55,15 @@ class Inputs:
         takes_missing: whether it answers rows with missing values.
         missing_tokens: texts that stand for a missing value.
         numbers: how texts write numbers.
-        goes_by_steps: whether the sequences and texts of a row have equally many steps.
+        most_steps: how many steps the sequences and texts of a row may have, which are then equally long; ``None``
+            where they are compared as wholes.
     """
 
     columns: tuple[Column, ...]
     takes_missing: bool = True
     missing_tokens: frozenset[str] = frozenset({""})
     numbers: NumberSyntax = PLAIN
-    goes_by_steps: bool = False
+    most_steps: int | None = None
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -194,8 +195,8 @@ def _apply(encoded: Encoded, inputs: Inputs, options: Options) -> None:
         _refuse_strictly(encoded)
     if options.missing == "reject" or not inputs.takes_missing:
         _refuse_missing(encoded, inputs, options)
-    if inputs.goes_by_steps:
-        _refuse_uneven(encoded, inputs)
+    if inputs.most_steps is not None:
+        _refuse_uneven(encoded, inputs, inputs.most_steps)
 
 
 def _apply_unseen(encoded: Encoded, inputs: Inputs, options: Options) -> None:
@@ -231,12 +232,16 @@ def _refuse_missing(encoded: Encoded, inputs: Inputs, options: Options) -> None:
         encoded.add_fault(row, f"the value is missing, and {why}", column=name)
 
 
-def _refuse_uneven(encoded: Encoded, inputs: Inputs) -> None:
+def _refuse_uneven(encoded: Encoded, inputs: Inputs, most: int) -> None:
     good = [row for row in range(encoded.n_rows) if row not in encoded.faults]
     table = Table(encoded.columns or inputs.columns, np.asfortranarray(encoded.values[good]))
     for row, column, here, there in uneven_rows(table):
         message = f"the column has {here} steps, where another of the row has {there}; all have equally many"
         encoded.add_fault(good[row], message, column=inputs.columns[column].name)
+    steps = row_steps(table)
+    for row in np.flatnonzero(steps > most).tolist():
+        message = f"the row has {steps[row]} steps; of this model at most {most} are answered at once"
+        encoded.add_fault(good[row], message, allowed=most)
 
 
 def _missing_cells(values: FloatArray, columns: Sequence[Column]) -> Iterable[tuple[int, str]]:

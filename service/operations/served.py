@@ -19,7 +19,6 @@ from learners.explanation import Explanation
 from learners.linear.fitted import FittedLinear
 from learners.neighbors.estimator import NeighborsEstimator
 from learners.neural.fitted import FittedNetwork
-from learners.neural.recurrent.estimator import StepwiseEstimator
 from learners.table import Column, Table
 from learners.trees.descent import Descent
 from learners.trees.estimator import TreeEstimator
@@ -34,6 +33,7 @@ from service.operations.rows import Inputs
 from service.operations.served_linear import LinearDescent
 from service.operations.served_neighbours import NeighboursOfOne, neighbours_of_one
 from service.operations.served_tree import MAX_NODES, Reasons
+from service.operations.step_limits import most_steps
 
 #: Bytes of answers that are kept as fragments; past it the memory starts anew.
 _MAX_KEPT_BYTES = 16 << 20
@@ -112,9 +112,8 @@ class ServedModel:
         self.learner = learner
         self.size = size
         self.used = 0
-        by_steps = isinstance(learner, StepwiseEstimator)
         tokens = frozenset(missing_tokens)
-        self.inputs = Inputs(learner.columns_, learner.capabilities.missing, tokens, numbers, by_steps)
+        self.inputs = Inputs(learner.columns_, learner.capabilities.missing, tokens, numbers, most_steps(learner))
         labels = learner.target_.labels if isinstance(learner, Classifier) else ()
         self.identity = Identity(identity.workspace, identity.name, identity.version, identity.task, labels)
         #: The answer's JSON up to, without, its list of predictions.
@@ -281,7 +280,7 @@ class ServedModel:
 
     def explains_quickly(self, n_rows: int) -> bool:
         """Whether the reasons of so many rows, whatever is missing in them, may be written on the event loop."""
-        return n_rows * self._total_depth <= _SHORT_TESTS
+        return not isinstance(self.learner, FittedNetwork) and n_rows * self._total_depth <= _SHORT_TESTS
 
     def explanations(self, values: FloatArray, columns: tuple[Column, ...] | None = None) -> Iterator[Explanation]:
         """The reason of each row's answer, made a few rows at a time."""

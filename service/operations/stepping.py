@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,6 @@ from service.operations.predict import MAX_NAMES, refuse_if_all_bad
 from service.operations.reasoning import Rows, warnings_of
 from service.operations.rows import Options, encode_records
 from service.operations.served import ServedModel
-
-#: Most steps of one request, some seconds of work.
-MAX_STEPS = 100_000
 
 
 def feed(model: ServedModel, sent: Rows, state: Any) -> dict[str, Any]:
@@ -38,13 +37,15 @@ def feed(model: ServedModel, sent: Rows, state: Any) -> dict[str, Any]:
     learner = _stepwise(model)
     before = None if state is None else _own_state(model, state)
     options = Options(unseen=sent.unseen, strict=sent.strict)
-    encoded = encode_records(sent.rows, model.inputs, options)
+    most = model.inputs.most_steps or 0
+    unlimited = replace(model.inputs, most_steps=sys.maxsize)  # what is too long is told as a whole, below
+    encoded = encode_records(sent.rows, unlimited, options)
     refuse_if_all_bad(encoded)
     table = Table(encoded.columns or model.inputs.columns, np.asfortranarray(encoded.values))
     try:
-        if learner.count_steps(table) > MAX_STEPS:
-            message = f"a request feeds at most {MAX_STEPS} steps; send the others after these, with the state"
-            raise TooLarge(message, [Fault("too many steps", parameter="row", allowed=MAX_STEPS)])
+        if learner.count_steps(table) > most:
+            message = f"a request feeds at most {most} steps to this model; send the others after these, with the state"
+            raise TooLarge(message, [Fault("too many steps", parameter="row", allowed=most)])
         with uncompiled():
             answers, after = learner.feed(table, before)
     except LearnerError as error:

@@ -184,6 +184,11 @@ class StepwiseEstimator(NetworkEstimator):
             count + len(steps)
         ).to_json()
 
+    @property
+    def n_weights(self) -> int:
+        """P, the number of weights; 0 of a constant answer."""
+        return len(self.network_.theta) if isinstance(self.network_, RecurrentNetwork) else 0
+
     def count_steps(self, X: Any) -> int:
         """How many steps the rows have together.
 

@@ -222,6 +222,14 @@ def uneven_rows(table: Table) -> Iterator[tuple[int, int, int, int]]:
         lengths = np.where(lengths > 0, lengths, cells.lengths)
 
 
+def row_steps(table: Table) -> IntArray:
+    """The most steps of a sequence or text of each row, shape (n,); 0 where all are missing."""
+    found = np.zeros(table.n_rows, dtype=np.int64)
+    for index, column in _opened(table.columns):
+        found = np.maximum(found, _Cells(column, table.values[:, index]).lengths)
+    return found
+
+
 def _lengths(table: Table, opened: Mapping[int, _Cells]) -> IntArray:
     """Steps of each row, at least 1."""
     for row, index, here, there in uneven_rows(table) if len(opened) > 1 else ():

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from service.operations import stepping
 from service.schemas.predictions import Explanations
 from service.schemas.steps import Steps
 from tests.service.running import Api, problem
@@ -113,9 +112,21 @@ def test_what_is_no_piece_is_refused(api: Api, monkeypatch: pytest.MonkeyPatch) 
     absent = api.post(path, json={"row": {"bits": [1], "colour": 3}}).json()
     assert absent["absent_columns"] == ["side"]
     assert absent["ignored_columns"] == ["colour"]
-    monkeypatch.setattr(stepping, "MAX_STEPS", 4)
-    many = problem(api.post(path, json={"row": {"bits": [0, 1, 0, 1, 1]}}), 413)
-    assert "at most 4 steps" in many["detail"]
+    most = 20_000
+    many = problem(api.post(path, json={"row": {"bits": [0] * most + [1]}}), 413)
+    allowed = many["errors"][0]["allowed"]
+    assert 0.99 * most < allowed < most
+    assert f"at most {allowed} steps" in many["detail"]
+
+
+def test_long_sequences_are_refused_before_the_work(api: Api) -> None:
+    sent = {"rows": [{"bits": [0, 1], "side": 2.5}, {"bits": [0] * 20_001, "side": 2.5}]}
+    answer = api.post("/api/v1/models/parity/predictions", json=sent).json()
+    assert answer["summary"] == {"rows": 2, "failed": 1}
+    assert "20001 steps" in str(answer["predictions"][1]["error"])
+    sent = {"rows": [{"bits": [0, 1] * 3_000}], "explain": True}
+    refused = problem(api.post("/api/v1/models/parity/predictions", json=sent), 413)
+    assert refused["errors"][0]["parameter"] == "explain"
 
 
 def test_a_model_without_steps_says_so(api: Api) -> None:
