@@ -46,8 +46,9 @@ class AttributedScore(Answer):
         description="by integrated gradients along the straight way from the baseline to the row"
     )
     gap: float = Field(
-        description="what the contributions are incomplete by: at most 1e-6, or that share of score less baseline, "
-        "unless the way has more kinks than are looked for"
+        description="what the contributions are incomplete by: at most 1e-6, or that share of score less baseline, in "
+        "the scale of the outputs (of numbers: standard deviations of the training target), unless the way has more "
+        "kinks than are looked for"
     )
     score: float
 

@@ -21,8 +21,8 @@ class NeuralNetworkClassifier(FeedForward, NetworkClassifier):
 
     name: ClassVar[str] = "neural-network-classifier"
     summary: ClassVar[str] = (
-        "Decides by class probabilities from layers of units, trained by back-propagation; columns of text enter as "
-        "they are."
+        "Decides by class probabilities from layers of units, trained by back-propagation; columns of any levels enter "
+        "as they are."
     )
     capabilities: ClassVar[Capabilities] = NETWORK_CLASSIFIER
 

@@ -77,10 +77,18 @@ class Prunable(TrainedByGradients):
             validation=None if examples.validation is None else sample_of(examples.validation),
             progress=lambda share, message: progress(_TRAINED + (1 - _TRAINED) * share, message),
         )
-        notes = learned.notes | {"weights": int(found.mask.sum()), "pruning": _told(found)}
+        notes = learned.notes | _errors(found) | {"weights": int(found.mask.sum()), "pruning": _told(found)}
         if isinstance(examples.inputs, Inputs):
             notes["unused_columns"] = _unused(found, examples.inputs)
         return replace(learned, network=Layers(found.layout, found.theta), notes=notes)
+
+
+def _errors(found: Pruned) -> dict[str, float]:
+    """Those of the network that was kept."""
+    errors = {"training_error": float(found.curve.errors[found.kept])}
+    if len(found.curve.validation):
+        errors["validation_error"] = float(found.curve.validation[found.kept])
+    return errors
 
 
 def _told(found: Pruned) -> dict[str, Any]:

@@ -20,6 +20,6 @@ class NeuralNetworkRegressor(FeedForward, NetworkRegressor):
 
     name: ClassVar[str] = "neural-network-regressor"
     summary: ClassVar[str] = (
-        "Estimates a number by layers of units, trained by back-propagation; columns of text enter as they are."
+        "Estimates a number by layers of units, trained by back-propagation; columns of any levels enter as they are."
     )
     capabilities: ClassVar[Capabilities] = NETWORK_REGRESSOR

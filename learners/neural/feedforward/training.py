@@ -19,6 +19,8 @@ from learners.types import FloatArray, IntArray
 
 #: Most weights: 160 MB, and as much again for each vector of an optimiser.
 MOST_WEIGHTS = 20_000_000
+#: A last error of so many times the first is no noise of small batches.
+_ASTRAY = 1.1
 
 
 @learner
@@ -67,7 +69,8 @@ class TrainedByGradients(GradientParameters):
             validation=None if examples.validation is None else sample_of(examples.validation),
             progress=progress,
         )
-        return Learned(Layers(layout, trained.theta), _history(trained), _notes(layout, trained))
+        warnings = () if examples.validation is not None else _warnings(trained)
+        return Learned(Layers(layout, trained.theta), _history(trained), _notes(layout, trained), warnings)
 
     def _problem(self, layout: Layout, loss: str, ties: IntArray | None = None) -> Problem:
         return Problem(layout, loss, np.where(layout.is_bias(), 0.0, float(self.decay)), ties=ties)
@@ -96,6 +99,14 @@ def _history(trained: Trained) -> dict[str, FloatArray]:
     history = trained.history
     columns = {"epoch": np.arange(1.0, len(history.errors) + 1.0), "training_error": history.errors}
     return columns | ({"validation_error": history.validation} if len(history.validation) else {})
+
+
+def _warnings(trained: Trained) -> tuple[str, ...]:
+    """A training that ends worse than it began went astray, though its numbers are finite."""
+    first, last = float(trained.history.errors[0]), float(trained.history.errors[-1])
+    if last <= _ASTRAY * first:
+        return ()
+    return (f"the error of the training rows rose from {first:.3g} to {last:.3g}: lower the rate",)
 
 
 def _notes(layout: Layout, trained: Trained) -> dict[str, Any]:

@@ -33,6 +33,7 @@ def test_links_of_columns_that_tell_nothing_go_first(method: str) -> None:
     assert curve[0]["links"] == 5 * 8 + 8
     assert curve[notes["pruning"]["kept"]]["links"] < 0.4 * curve[0]["links"]
     assert [one["links"] for one in curve] == sorted((one["links"] for one in curve), reverse=True)
+    assert notes["training_error"] == curve[notes["pruning"]["kept"]]["training_error"]
     assert "deciding" not in notes["unused_columns"]
     assert len(notes["unused_columns"]) >= 2
     assert model.score(table, target) > 0.95
