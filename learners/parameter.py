@@ -26,6 +26,7 @@ class Parameter:
         choices: the allowed texts of a ``string`` parameter.
         optional: whether ``None`` is allowed; ``none_means`` says what it stands for.
         nested: whether an ``object`` holds objects of numbers of any sign, not numbers >= 0.
+        is_size: whether a search by size may raise it (see :mod:`learners.evaluation.search`).
         only_with: pairs of another choice's name and its values: with others this one stays at its default.
         name: filled in from the field.
     """
@@ -40,6 +41,7 @@ class Parameter:
     optional: bool = False
     none_means: str = ""
     nested: bool = False
+    is_size: bool = False
     only_with: tuple[tuple[str, tuple[str | bool, ...]], ...] = ()
     fewest: int = 0
     most: int = 0
@@ -97,6 +99,8 @@ class Parameter:
         schema["default"] = list(self.default) if isinstance(self.default, tuple) else self.default
         meaning = self.meaning + (f" null: {self.none_means}." if self.none_means else "")
         schema["description"] = meaning + "".join(f" Only with {needed}." for needed in self._needs())
+        if self.is_size:
+            schema["x-size"] = True
         if self.choices:
             schema["enum"] = [*self.choices, *([None] if self.optional else [])]
         bounded = schema

@@ -53,10 +53,15 @@ def integer(
     minimum: int | None = None,
     maximum: int = LARGEST_COUNT,
     none_means: str = "",
+    is_size: bool = False,
     only_with: OnlyWith | None = None,
 ) -> Any:
-    """A whole-number parameter; ``none_means`` makes ``None`` legal and says what it stands for."""
-    parameter = Parameter("integer", default, meaning, minimum, maximum, none_means=none_means)
+    """A whole-number parameter; ``none_means`` makes ``None`` legal and says what it stands for.
+
+    Args:
+        is_size: it says how much the learner may express, so that a search by size may raise it.
+    """
+    parameter = Parameter("integer", default, meaning, minimum, maximum, none_means=none_means, is_size=is_size)
     return _field(parameter, only_with)
 
 

@@ -30,7 +30,7 @@ class RandomForestClassifier(BaggedClassTrees):
     )
 
     columns_a_node: int | None = integer(
-        None, _COLUMNS, minimum=1, none_means="the square root of their number, rounded down"
+        None, _COLUMNS, minimum=1, none_means="the square root of their number, rounded down", is_size=True
     )
 
     def _columns_a_node(self, n_columns: int) -> int | None:
@@ -50,7 +50,9 @@ class RandomForestRegressor(BaggedNumberTrees):
         BaggingRegressor.capabilities, draws_columns=True, column_order_matters=True
     )
 
-    columns_a_node: int | None = integer(None, _COLUMNS, minimum=1, none_means="a third of their number, rounded down")
+    columns_a_node: int | None = integer(
+        None, _COLUMNS, minimum=1, none_means="a third of their number, rounded down", is_size=True
+    )
 
     def _columns_a_node(self, n_columns: int) -> int | None:
         return max(n_columns // 3, 1) if self.columns_a_node is None else int(self.columns_a_node)

@@ -19,7 +19,7 @@ _MOST_MEMBERS = 100_000
 class TreeMembers(Learner):
     """Base of ensembles of trees: how many members there are, and how each is grown."""
 
-    members: int = integer(100, "Number of members, at most.", minimum=1, maximum=_MOST_MEMBERS)
+    members: int = integer(100, "Number of members, at most.", minimum=1, maximum=_MOST_MEMBERS, is_size=True)
     max_depth: int | None = like(DecisionTreeClassifier, "max_depth")
     max_leaves: int | None = like(DecisionTreeClassifier, "max_leaves")
     min_leaf: float = like(DecisionTreeClassifier, "min_leaf")

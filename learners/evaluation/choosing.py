@@ -79,11 +79,12 @@ def converged_after(losses: Sequence[float | None], rule: Convergence) -> int | 
     """After how many sizes the training error had converged; ``None``: it has not yet.
 
     Args:
-        losses: training errors of size 1, 2, ...
+        losses: training errors of size 1, 2, ...; ``None`` of a size that has none, which is passed over.
     """
+    places = [place for place, loss in enumerate(losses) if loss is not None]
     known = [float(loss) for loss in losses if loss is not None]
     for count in range(rule.patience + 1, len(known) + 1):
         before, since = known[count - rule.patience - 1], known[count - rule.patience : count]
         if before - min(since) <= rule.tolerance * abs(known[0]):
-            return count
+            return places[count - 1] + 1
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from learners.base import Learner, Progress, no_progress
 from learners.errors import ParameterError, quoted
 from learners.evaluation.crossval import prepared
+from learners.evaluation.failing import AllFailed, Failed, Failure, refusals, told
 from learners.evaluation.fold import MakeLearner, evaluate_fold
 from learners.evaluation.folds import Split, dealing_order
 from learners.evaluation.judging import Judging
@@ -40,7 +41,11 @@ def learning_curve(
 
     Returns:
         For each share ``share``, ``train_rows`` (mean number learned from) and the summary of
-        :func:`~learners.evaluation.summary.combine`, with ``training``.
+        :func:`~learners.evaluation.summary.combine`, with ``training``; in place of the summary ``failure`` where the
+        learner cannot learn from so few rows of a fold (see :class:`~learners.evaluation.failing.Failure`).
+
+    Raises:
+        AllFailed: it can learn from none of the shares.
     """
     make, data, truth = prepared(make_learner, table, target)
     plan, given = plan or Plan(), judging or Judging()
@@ -48,14 +53,28 @@ def learning_curve(
     splits = plan.splits(truth, seed, groups=given.groups, times=given.times)
     points = []
     for place, share in enumerate(shares):
+        parts = [partial_split(splits[number], share, truth, seed, given.times) for number in range(len(splits))]
+        point: dict[str, Any] = {"share": share, "train_rows": float(np.mean([len(part.train) for part in parts]))}
         results = []
-        for number in range(len(splits)):
-            progress((place + number / len(splits)) / len(shares), f"share {share:g}, fold {number + 1}")
-            part = partial_split(splits[number], share, truth, seed, given.times)
-            results.append(evaluate_fold(make, data, truth, part, judged, fold=number + 1))
+        try:
+            for number, part in enumerate(parts):
+                progress((place + number / len(splits)) / len(shares), f"share {share:g}, fold {number + 1}")
+                with refusals(number + 1):
+                    results.append(evaluate_fold(make, data, truth, part, judged, fold=number + 1))
+        except Failed as failed:
+            points.append(point | {"failure": failed.failure.to_json()})
+            continue
         summary = combine(results, truth.column, warnings=splits.warnings, method=plan.method, repeats=plan.repeats)
-        points.append({"share": share, "train_rows": float(np.mean([one.n_train for one in results])), **summary})
+        points.append(point | summary)
+    check_some_learned(points)
     return points
+
+
+def check_some_learned(points: Sequence[Mapping[str, Any]]) -> None:
+    """Raise :class:`~learners.evaluation.failing.AllFailed` if every point of a curve failed."""
+    failures = [({"share": one["share"]}, Failure.from_json(one["failure"])) for one in points if "failure" in one]
+    if len(failures) == len(points):
+        raise AllFailed(f"none of the {len(points)} shares can be learned from: {told(failures)}")
 
 
 def partial_split(split: Split, share: float, target: Series, seed: int, times: Series | None = None) -> Split:

@@ -13,60 +13,17 @@ from typing import Any
 
 from learners.base import Learner, Progress, no_progress
 from learners.errors import ParameterError, quoted
-from learners.evaluation.choosing import (
-    Convergence,
-    best_of,
-    check_metric,
-    converged_after,
-    grid_points,
-    loss_of,
-)
+from learners.evaluation.candidates import Candidate, Search, searched
+from learners.evaluation.choosing import Convergence, check_metric, converged_after, grid_points, loss_of
 from learners.evaluation.crossval import CrossValidation, copies_of, cross_validate, prepared
-from learners.evaluation.fold import MakeLearner, evaluate_fold
+from learners.evaluation.failing import AllFailed, Failed, refusals
+from learners.evaluation.fold import evaluate_fold
+from learners.evaluation.folds import Split
 from learners.evaluation.judging import Judging
 from learners.evaluation.plan import Plan
 from learners.evaluation.results import FoldResult
 from learners.evaluation.summary import combine
 from learners.table import Series, Table
-
-
-@dataclass(frozen=True, eq=False)
-class Candidate:
-    """Parameters, and what their evaluation says."""
-
-    parameters: dict[str, Any]
-    summary: dict[str, Any]
-
-    def value(self, metric: str) -> float | None:
-        """Mean of the metric over the folds."""
-        found: float | None = self.summary["metrics"][metric]["mean"]
-        return found
-
-    def training(self, metric: str) -> float | None:
-        """The same on the rows that were learned from."""
-        found: float | None = self.summary["training"][metric]
-        return found
-
-
-@dataclass(frozen=True, eq=False)
-class Search:
-    """What a search looked at.
-
-    Attributes:
-        candidates: in the order in which they were looked at.
-        metric: by which it was chosen.
-        chosen: the place of the best.
-    """
-
-    candidates: tuple[Candidate, ...]
-    metric: str
-    chosen: int
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Of the best."""
-        return self.candidates[self.chosen].parameters
-
 
 #: Searches on rows for parameters.
 Searcher = Callable[[Table, Series, Judging, Progress], Search]
@@ -124,13 +81,13 @@ def size_search(
     """A searcher by size = 1, 2, ..., which stops when the training error has converged.
 
     Args:
-        size: the whole-number parameter that says how large a hypothesis is.
+        size: a parameter that says how large a hypothesis is (:attr:`~learners.parameter.Parameter.is_size`).
         most: the largest size that is looked at.
 
     Raises:
         ParameterError: the learner has no such parameter.
     """
-    sizes = {parameter.name: parameter for parameter in learner.parameters() if parameter.type == "integer"}
+    sizes = {parameter.name: parameter for parameter in learner.parameters() if parameter.is_size}
     if size not in sizes:
         raise ParameterError(f"parameter size must be one of {', '.join(sizes)}; it is {quoted(size)}", field="size")
     first = max(1, int(sizes[size].minimum or 0))
@@ -159,15 +116,24 @@ class _Way:
     ) -> Search:
         has_utility = judging.utility is not None or getattr(self.learner, "utility", None) is not None
         metric = check_metric(self.metric, self.learner.capabilities.task, has_utility=has_utility)
+        self.plan.splits(target, self.seed, groups=judging.groups, times=judging.times)  # else each would fail by it
         found: list[Candidate] = []
         for point in points:
             progress(0.0, f"looking at {point}")
-            make = copies_of(self.learner, **point)
-            summary = cross_validate(make, table, target, self.plan, self.seed, judging=judging).summary
-            found.append(Candidate(point, summary))
+            found.append(self._candidate(point, table, target, judging))
             if self._is_enough(metric, found):
                 break
-        return Search(tuple(found), metric, best_of(metric, [one.value(metric) for one in found]))
+        return searched(found, metric)
+
+    def _candidate(self, point: dict[str, Any], table: Table, target: Series, judging: Judging) -> Candidate:
+        make = copies_of(self.learner, **point)
+        make()  # a name that no parameter has is the caller's mistake
+        try:
+            with refusals():
+                found = cross_validate(make, table, target, self.plan, self.seed, judging=judging)
+        except Failed as failed:
+            return Candidate(point, {}, failed.failure)
+        return Candidate(point, found.summary)
 
     def _is_enough(self, metric: str, found: Sequence[Candidate]) -> bool:
         if self.convergence is None:
@@ -197,14 +163,23 @@ def select(
     _, data, truth = prepared(learner, table, target)
     judging = judging or Judging()
     if test is None:
-        search = searcher(data, truth, judging, progress)
-        model = copies_of(learner, **search.parameters)()
-        model.fit(data, truth, judging.weights, progress=progress)
-        return Selection(search, model)
+
+        def fitted(parameters: dict[str, Any]) -> Learner:
+            model = copies_of(learner, **parameters)()
+            with refusals():
+                model.fit(data, truth, judging.weights, progress=progress)
+            return model
+
+        return Selection(*searcher(data, truth, judging, progress).settled(fitted))
     split = test.splits(truth, seed, groups=judging.groups, times=judging.times)[0]
     known = split.train
+
+    def judged(parameters: dict[str, Any]) -> FoldResult:
+        with refusals():
+            return evaluate_fold(copies_of(learner, **parameters), data, truth, split, judging, progress=progress)
+
     search = searcher(data.take(known), truth.take(known), judging.taken(known), progress)
-    result = evaluate_fold(copies_of(learner, **search.parameters), data, truth, split, judging, progress=progress)
+    search, result = search.settled(judged)
     if result.model is None:
         raise RuntimeError("a fold keeps its model")
     return Selection(search, result.model, result)
@@ -223,17 +198,36 @@ def nested(
 ) -> CrossValidation:
     """How good searching is: in each outer fold a search of its own on the training rows, judged on the others.
 
-    The error of the best candidate of one search is too good, as it was chosen for being low; this is not.
+    The error of the best candidate of one search is too good, as it was chosen for being low; this is not. An outer
+    fold in which every candidate fails has no part in it, and a warning of the summary says so.
+
+    Raises:
+        AllFailed: every candidate fails in every outer fold.
     """
     _, data, truth = prepared(learner, table, target)
     plan, judging = plan or Plan(folds=5), judging or Judging()
     splits = plan.splits(truth, seed, groups=judging.groups, times=judging.times)
-    results = []
+    results, failures = [], []
     for number in range(len(splits)):
-        split = splits[number]
         progress(number / len(splits), f"outer fold {number + 1} of {len(splits)}")
-        search = searcher(data.take(split.train), truth.take(split.train), judging.taken(split.train), no_progress)
-        make: MakeLearner = copies_of(learner, **search.parameters)
-        results.append(evaluate_fold(make, data, truth, split, judging, fold=number + 1))
-    summary = combine(results, truth.column, warnings=splits.warnings, method=plan.method, repeats=plan.repeats)
+        try:
+            results.append(_outer(learner, searcher, data, truth, splits[number], judging, number + 1))
+        except AllFailed as error:
+            failures.append(f"outer fold {number + 1} failed: {error}")
+    if not results:
+        raise AllFailed("; ".join(failures))
+    warnings = [*splits.warnings, *failures]
+    summary = combine(results, truth.column, warnings=warnings, method=plan.method, repeats=plan.repeats)
     return CrossValidation(tuple(results), summary)
+
+
+def _outer(
+    learner: Learner, searcher: Searcher, table: Table, target: Series, split: Split, judging: Judging, fold: int
+) -> FoldResult:
+    def judged(parameters: dict[str, Any]) -> FoldResult:
+        with refusals():
+            return evaluate_fold(copies_of(learner, **parameters), table, target, split, judging, fold=fold)
+
+    known = split.train
+    search = searcher(table.take(known), target.take(known), judging.taken(known), no_progress)
+    return search.settled(judged)[1]

@@ -78,8 +78,11 @@ class LinearEstimator(FittedLinear):
         minimum=1,
         maximum=30,
         none_means="chosen from 1 to max_degree by rows left out",
+        is_size=True,
     )
-    max_degree: int = integer(9, "Largest degree that is tried where the degree is chosen.", minimum=1, maximum=30)
+    max_degree: int = integer(
+        9, "Largest degree that is tried where the degree is chosen.", minimum=1, maximum=30, is_size=True
+    )
     missing_indicators: bool = flag(
         True,
         "Whether a column with missing values has an indicator of them beside the mean that they count as.",

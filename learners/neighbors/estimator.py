@@ -84,6 +84,7 @@ class NeighborsEstimator(FittedNeighbors):
         "where there are fewer. Of equally distant rows the one that comes first in training counts first.",
         minimum=1,
         only_with=_NEAREST,
+        is_size=True,
     )
     voters: str = choice("nearest", ("nearest", "all"), "Whether the k nearest rows vote, or all by their kernel.")
     choose_k: str = choice(

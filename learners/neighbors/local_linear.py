@@ -55,6 +55,7 @@ class LocalLinearRegressor(NumbersOfNeighbors):
         "rows where there are fewer. Of equally distant rows the one that comes first in training counts first.",
         minimum=1,
         only_with={"voters": ("nearest",)},
+        is_size=True,
     )
     ridge: float = real(
         1e-3,

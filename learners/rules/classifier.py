@@ -67,10 +67,10 @@ class RuleSetClassifier(FittedRules):
     )
     min_leaf: float = real(2.0, "Least weight that at least two branches of a test of the tree hold.", minimum=1)
     max_depth: int | None = integer(
-        None, "Greatest number of tests on a path of the tree.", minimum=0, none_means="no limit"
+        None, "Greatest number of tests on a path of the tree.", minimum=0, none_means="no limit", is_size=True
     )
     max_leaves: int | None = integer(
-        None, "Grow the tree best first up to this number of leaves.", minimum=1, none_means="no limit"
+        None, "Grow the tree best first up to this number of leaves.", minimum=1, none_means="no limit", is_size=True
     )
     postpruning: str = choice(
         "pessimistic",
@@ -117,6 +117,7 @@ class RuleSetClassifier(FittedRules):
         "without which most errors would be made.",
         minimum=0,
         none_means="no limit",
+        is_size=True,
     )
     class_weight: dict[str, float] | None = class_weight_parameter()
     threads: int = integer(1, "Number of threads that grow the tree; the rules are the same.", minimum=1, maximum=256)

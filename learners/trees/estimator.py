@@ -65,9 +65,15 @@ class TreeEstimator(FittedTree):
         "How a nominal or boolean column is split: into two sets of levels, one branch a level, or one level "
         "against the rest.",
     )
-    max_depth: int | None = integer(None, "Greatest number of tests on a path.", minimum=0, none_means="no limit")
+    max_depth: int | None = integer(
+        None, "Greatest number of tests on a path.", minimum=0, none_means="no limit", is_size=True
+    )
     max_leaves: int | None = integer(
-        None, "Grow best first up to this number of leaves.", minimum=1, none_means="no limit, depth first"
+        None,
+        "Grow best first up to this number of leaves.",
+        minimum=1,
+        none_means="no limit, depth first",
+        is_size=True,
     )
     min_leaf: float = real(
         1.0,

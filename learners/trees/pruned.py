@@ -36,6 +36,7 @@ class PrunedTreeEstimator(TreeEstimator):
         minimum=2,
         maximum=10_000,
         only_with={"discretise": ("equal-width", "equal-frequency")},
+        is_size=True,
     )
     interval_tests: bool = flag(
         False,
@@ -55,6 +56,7 @@ class PrunedTreeEstimator(TreeEstimator):
         minimum=2,
         maximum=64,
         only_with={"formula_tests": ("boolean", "m-of-n")},
+        is_size=True,
     )
     oblique_tests: bool = flag(
         False,

@@ -99,13 +99,17 @@ def page(
         return _details(session, found, {}), next_cursor
 
 
-def cancel(store: Store, workspace: str, job_id: str) -> JobDetail:
+def cancel(store: Store, workspace: str, job_id: str) -> tuple[JobDetail, bool]:
     """Ask a job to stop; one that waits is cancelled at once, one that was cancelled stays as it is.
+
+    Returns:
+        The job, and whether it was cancelled before.
 
     Raises:
         NotFound: there is none. Conflict: it succeeded or failed.
     """
     with store.begin() as session:
+        before = queries.get(session, workspace, job_id).state
         job = queries.request_cancel(session, workspace, job_id)
         if job.state in ("succeeded", "failed"):
             allowed = ["queued", "running", "cancelled"]
@@ -113,7 +117,7 @@ def cancel(store: Store, workspace: str, job_id: str) -> JobDetail:
                 f"The state of job {job.id} is {job.state}; only a job that has not ended can be cancelled",
                 [Fault("not in this state", parameter="job_id", allowed=allowed, value=job.state)],
             )
-        return _detail(session, job)
+        return _detail(session, job), before == JobState.CANCELLED
 
 
 def retry(store: Store, workspace: str, job_id: str) -> JobDetail:

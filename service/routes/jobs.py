@@ -225,15 +225,19 @@ def download(services: ServicesHere, who: Trainer, job_id: JobId) -> Response:
     summary="Cancel a job",
     status_code=202,
     response_model=Job,
-    responses=errors(404, 409),
+    responses=errors(404, 409) | {200: {"model": Job, "description": "it was cancelled before; nothing changes"}},
     operation_id="cancelJob",
 )
-def cancel_job(services: ServicesHere, who: Trainer, job_id: JobId) -> dict[str, Any]:
+def cancel_job(response: Response, services: ServicesHere, who: Trainer, job_id: JobId) -> dict[str, Any]:
     """Ask a job to stop. One that waits is cancelled at once, one that runs within a second; no half model is left.
 
-    Asked twice, it tells the same; a job that succeeded or failed is not cancelled (409).
+    Asking again does no harm: 202 as long as the job is to be stopped, 200 once it was cancelled before. A job that
+    succeeded or failed is not cancelled (409).
     """
-    return _to_wire(operations.cancel(services.store, who.workspace, job_id))
+    detail, was_cancelled = operations.cancel(services.store, who.workspace, job_id)
+    if was_cancelled:
+        response.status_code = 200
+    return _to_wire(detail)
 
 
 @router.post(

@@ -75,7 +75,9 @@ class Selection(RequestBody):
         examples=[{"max_depth": [2, 4, 8], "min_leaf": [1, 10]}],
     )
     size: ShortText | None = Field(
-        None, description="the whole-number parameter that is raised", examples=["max_leaves"]
+        None,
+        description="the parameter that is raised: one that says how large a hypothesis is (`x-size` in its schema)",
+        examples=["max_leaves"],
     )
     most: Annotated[int, Field(ge=1, le=2000, description="largest size that is looked at (size)")] = 50
     patience: Annotated[int, Field(ge=1, le=100, description="sizes in a row without gain (size)")] = 3
@@ -166,8 +168,9 @@ class Job(Answer):
     message: str = Field(description="what is being done, or what a queued job waits for")
     request: dict[str, Any] = Field(description="the request with every default filled in")
     result: dict[str, Any] | None = Field(
-        description="what was found: `evaluation` (metrics with intervals), `selection`, `curve`, `curves`, "
-        "`comparison`, `predictions`, `training_notes` (what the fit chose, found and warns of beside its parameters), "
+        description="what was found: `evaluation` (metrics with intervals), `selection` (each candidate's metrics, or "
+        "its `failure`), `curve`, `curves`, `comparison`, `predictions`, `training_notes` (what the fit chose, found "
+        "and warns of beside its parameters), "
         "and `model`, the version that was registered"
     )
     error: dict[str, Any] | None = Field(description="why it failed, naming the column or parameter at fault")

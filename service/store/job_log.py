@@ -37,7 +37,7 @@ def events_after(session: Session, job_id: str, position: int = 0, limit: int = 
 
 
 def put_part(session: Session, job_id: str, part: str, result: Mapping[str, Any]) -> bool:
-    """Store the result of a part, once, and add the event without the result's bulk.
+    """Store the result of a part, once, and add the event without the result's bulk, but with its ``failure``.
 
     A result with a ``blob_sha256`` keeps that blob stored as long as the job has not ended, and one of a
     prediction, which is to be downloaded, as long as the job is there.
@@ -56,7 +56,7 @@ def put_part(session: Session, job_id: str, part: str, result: Mapping[str, Any]
     }
     if not insert_once(session, JobPart, values):
         return False
-    add_event(session, job_id, "part", {"part": part})
+    add_event(session, job_id, "part", {"part": part} | {name: result[name] for name in ("failure",) if name in result})
     return True
 
 

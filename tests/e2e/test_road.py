@@ -17,7 +17,11 @@ from pathlib import Path
 import psutil
 import pytest
 
+from learners import catalog
+from learners.evaluation import Plan
+from learners.evaluation.search import grid_search, select
 from service.client import Rulewood, RulewoodError
+from tests.learners.tables import read
 from tests.shared import table_path
 
 PROGRAM = "from service.cli import main; main()"
@@ -89,20 +93,35 @@ def test_from_table_to_reason_and_again_after_a_restart(database_url: str, data_
         assert client.model("vote")["aliases"] == {"champion": 2}
 
 
-def test_a_worker_that_is_killed_is_replaced_and_the_job_is_done(data_dir: Path) -> None:
-    database = f"sqlite:///{data_dir}/store.sqlite3"
-    with served(data_dir, database) as (client, process):
+def test_a_worker_that_is_killed_is_replaced_and_the_job_ends_as_if_nothing_had_been(
+    database_url: str, data_dir: Path
+) -> None:
+    table, target = read("iris", "class")
+    grid = {"column_weights": [dict.fromkeys(table.names, 0), {"petalwidth": 2}], "k": [1, 3, 5, 7]}
+    learner = catalog.make("nearest-neighbors-classifier", {"weighting": "given"})
+    own = select(learner, grid_search(learner, grid, Plan(folds=5)), table, target)
+    with served(data_dir, database_url) as (client, process):
         dataset = client.upload(table_path("iris.csv"), name="iris")
-        job = client.cross_validate(
-            dataset["id"], target="class", learner="decision-tree-classifier", folds=20, idempotency_key="x"
+        job = client.select(
+            dataset["id"],
+            target="class",
+            learner=learner.name,
+            parameters={"weighting": "given"},
+            evaluation={"folds": 5},
+            selection={"grid": grid},
+            model="iris",
         )
-        while client.job(job["id"])["state"] == "queued":
+        while not any("failure" in part["result"] for part in client.job(job["id"])["parts"]):
             time.sleep(0.02)
         for child in psutil.Process(process.pid).children():
             if any("service.worker" in word for word in child.cmdline()):
                 os.kill(child.pid, signal.SIGKILL)
-        ended = client.wait(job, timeout=600)
-        assert len(ended["parts"]) == 20
+        found = client.wait(job, timeout=600)["result"]["selection"]
+        assert (found["chosen"], found["failed"]) == (own.search.chosen, 4)
+        for told, candidate in zip(found["candidates"], own.search.candidates, strict=True):
+            assert told.get("metrics", {}) == candidate.summary.get("metrics", {})
+            assert ("failure" in told) is (candidate.failed is not None)
+        assert [one["version"] for one in client.versions("iris")] == [1]
 
 
 def test_a_second_service_on_the_same_folder_uses_the_worker_of_the_first_and_then_its_own(data_dir: Path) -> None:

@@ -35,7 +35,9 @@ class CascadeEstimator(NetworkEstimator):
 
     network_type: ClassVar[type[Network]] = Cascade
 
-    max_hidden: int = integer(25, "Most hidden units; 0 leaves the outputs alone.", minimum=0, maximum=1_000)
+    max_hidden: int = integer(
+        25, "Most hidden units; 0 leaves the outputs alone.", minimum=0, maximum=1_000, is_size=True
+    )
     candidates: int = integer(
         8, "Size of the pool: candidate units that are trained for each new hidden unit.", minimum=1, maximum=1_000
     )
@@ -108,8 +110,10 @@ class CascadeEstimator(NetworkEstimator):
     )
     output_change: float = real(0.01, "The share by which the loss must change to count as a change.", minimum=0)
     candidate_change: float = real(0.03, "The share by which the best score must change.", minimum=0)
-    output_epochs: int = integer(100, "Most epochs of an output phase.", minimum=1, maximum=1_000_000)
-    candidate_epochs: int = integer(200, "Most epochs of a candidate phase.", minimum=1, maximum=1_000_000)
+    output_epochs: int = integer(100, "Most epochs of an output phase.", minimum=1, maximum=1_000_000, is_size=True)
+    candidate_epochs: int = integer(
+        200, "Most epochs of a candidate phase.", minimum=1, maximum=1_000_000, is_size=True
+    )
     weight_range: float = real(
         1.0, "First weights are drawn between minus and plus this.", minimum=0, maximum=100, exclusive_minimum=True
     )

@@ -64,7 +64,9 @@ class GradientParameters(NetworkEstimator):
         none_means="all rows",
         only_with=_BY_BATCHES,
     )
-    epochs: int = integer(200, "How often training goes through all rows at most.", minimum=1, maximum=100_000)
+    epochs: int = integer(
+        200, "How often training goes through all rows at most.", minimum=1, maximum=100_000, is_size=True
+    )
     decay: float = real(
         0.002,
         "Weight decay: what is minimised is the mean loss and half of this times the sum of the squared weights, "

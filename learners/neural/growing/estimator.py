@@ -26,7 +26,7 @@ class GrowingNetwork(NetworkEstimator):
 
     network_type: ClassVar[type[Network]] = Layers
 
-    most_units: int = integer(20, "Hidden units at most.", minimum=1, maximum=1_000)
+    most_units: int = integer(20, "Hidden units at most.", minimum=1, maximum=1_000, is_size=True)
     activation: str = choice(
         "tanh",
         ("sigmoid", "tanh", "relu"),
@@ -45,7 +45,11 @@ class GrowingNetwork(NetworkEstimator):
         none_means="the optimiser's own",
     )
     epochs: int = integer(
-        5_000, "How often training goes through all rows at most, all sizes taken together.", minimum=1, maximum=100_000
+        5_000,
+        "How often training goes through all rows at most, all sizes taken together.",
+        minimum=1,
+        maximum=100_000,
+        is_size=True,
     )
     flat_epochs: int = integer(
         100,

@@ -92,7 +92,9 @@ class StepwiseEstimator(NetworkEstimator):
         none_means="it may be of any length",
         only_with={"optimizer": ("sgd", "quickprop", "adam")},
     )
-    epochs: int = integer(200, "How often training goes through all rows at most.", minimum=1, maximum=100_000)
+    epochs: int = integer(
+        200, "How often training goes through all rows at most.", minimum=1, maximum=100_000, is_size=True
+    )
     decay: float = real(
         1e-4,
         "Weight decay: what is minimised is the mean error and half of this times the sum of the squared weights, "

@@ -27,6 +27,7 @@ class RecurrentEstimator(StepwiseEstimator):
         "with 1 the states of the step before are mere inputs (Elman 1990).",
         minimum=1,
         none_means="they are unfolded from end to end",
+        is_size=True,
     )
 
     def _piece(self) -> int:

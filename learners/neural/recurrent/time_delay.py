@@ -24,6 +24,7 @@ class TimeDelayEstimator(StepwiseEstimator):
         "would lie before a row's first step counts as 0.",
         minimum=1,
         maximum=10_000,
+        is_size=True,
     )
 
     def _most_delays(self) -> int:

@@ -82,6 +82,7 @@ class ModelTreeRegressor(TreeEstimator, FittedModelTree, Regressor):
         "subtree. What does not pay of them is dropped.",
         minimum=0,
         maximum=1_000,
+        is_size=True,
     )
     pruning: str = choice(
         "adjusted-error",

@@ -115,15 +115,23 @@ def _size(asked: Asked, given: Mapping[str, Any]) -> dict[str, Any]:
     }
     if asked.learner is None:
         return normal
-    whole = {parameter.name: parameter for parameter in asked.learner.parameters() if parameter.type == "integer"}
-    if given.get("size") not in whole:
+    sizes = {parameter.name: parameter for parameter in asked.learner.parameters() if parameter.is_size}
+    if given.get("size") not in sizes:
         asked.refuse(
-            f"size must be a whole-number parameter of {asked.learner.name}; it is {quoted(given.get('size'))}",
+            f"size must be a parameter of {asked.learner.name} that says how large a hypothesis is; it is "
+            f"{quoted(given.get('size'))}",
             "selection.size",
-            allowed=sorted(whole),
+            allowed=sorted(sizes),
         )
         return normal
-    normal["first"] = max(1, int(whole[given["size"]].minimum or 0))
+    normal["first"] = max(1, int(sizes[given["size"]].minimum or 0))
+    largest = int(sizes[given["size"]].maximum or most)
+    if "most" not in given:
+        normal["most"] = most = min(most, largest)
+    elif most > largest:
+        asked.refuse(
+            f"most must be <= {largest}, the largest {given['size']}", "selection.most", allowed=f"<= {largest}"
+        )
     if most < normal["first"]:
         asked.refuse(f"most must be >= {normal['first']}", "selection.most", allowed=f">= {normal['first']}")
     fixed = asked.request.get("parameters") or {}

@@ -9,7 +9,9 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from learners.evaluation import evaluate_fold
-from learners.evaluation.learning_curve import partial_split
+from learners.evaluation.failing import Failed, refusals
+from learners.evaluation.learning_curve import check_some_learned, partial_split
+from learners.table import Column
 from service.operations.submission.selection import n_splits
 from service.operations.work.evaluating import combine_parts, splits_of
 from service.operations.work.kernels import kernels
@@ -35,32 +37,48 @@ def run(part: Part) -> Result:
     share, fold = (int(number) for number in _NAME.fullmatch(part.name).groups())  # type: ignore[union-attr]
     splits = splits_of(request["evaluation"], data, request["seed"])
     split = partial_split(splits[fold - 1], request["shares"][share - 1], data.target, request["seed"], data.times)
-    with kernels(part.options.get("compiled"), request["learner"], cells_to_learn(request, data.table), part.progress):
-        result = evaluate_fold(
-            lambda: make_learner(request),
-            data.table,
-            data.target,
-            split,
-            data.judging(request["evaluation"], training=True),
-            fold=fold,
-            progress=part.progress,
-        )
-    told = {"share": request["shares"][share - 1], "plan_warnings": list(splits.warnings), "dropped_rows": data.dropped}
+    told: Result = {
+        "share": request["shares"][share - 1],
+        "plan_warnings": list(splits.warnings),
+        "dropped_rows": data.dropped,
+    }
+    cells = cells_to_learn(request, data.table)
+    try:
+        with kernels(part.options.get("compiled"), request["learner"], cells, part.progress), refusals(fold):
+            result = evaluate_fold(
+                lambda: make_learner(request),
+                data.table,
+                data.target,
+                split,
+                data.judging(request["evaluation"], training=True),
+                fold=fold,
+                progress=part.progress,
+            )
+    except Failed as failed:
+        return {"fold": fold, "n_train": len(split.train), "failure": failed.failure.to_json(), **told}
     return {**result.to_json(), **told}
 
 
 def finish(session: Session, job: Job, parts: Mapping[str, Result]) -> Result:
-    """The evaluation by share."""
+    """The evaluation by share; of a share that cannot be learned from, why."""
     request = job.request
     target = target_of(session.get_one(Dataset, request["dataset"]), request)
-    points = []
-    for number, share in enumerate(request["shares"], 1):
-        folds = [parts[name] for name in _names(request, number)]
-        summary = combine_parts(request["evaluation"], target, folds)
-        rows = float(np.mean([fold["n_train"] for fold in folds]))
-        kept = {name: summary[name] for name in ("metrics", "training", "warnings")}
-        points.append({"share": share, "train_rows": rows, **kept})
+    points = [_point(request, target, number, parts) for number in range(1, len(request["shares"]) + 1)]
+    check_some_learned(points)
     return {"dropped_rows": next(iter(parts.values()))["dropped_rows"], "curve": points}
+
+
+def _point(request: Request, target: Column, number: int, parts: Mapping[str, Result]) -> Result:
+    folds = [parts[name] for name in _names(request, number)]
+    point: Result = {
+        "share": request["shares"][number - 1],
+        "train_rows": float(np.mean([fold["n_train"] for fold in folds])),
+    }
+    failed = [fold for fold in folds if "failure" in fold]
+    if failed:
+        return point | {"failure": failed[0]["failure"]}
+    summary = combine_parts(request["evaluation"], target, folds)
+    return point | {name: summary[name] for name in ("metrics", "training", "warnings")}
 
 
 KIND = Kind(plan, run, finish)

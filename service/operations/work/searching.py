@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from learners.errors import quoted
 from learners.evaluation.choosing import Convergence, best_of, converged_after, grid_points, loss_of
+from learners.evaluation.failing import Failed, Failure, told
+from service.errors import Fault, Invalid
 from service.operations.submission.selection import n_candidates, n_splits
 from service.operations.work.part import FIT, Request
 
@@ -17,6 +20,9 @@ _AT_ONCE = 4
 
 #: Results of parts by name.
 Done = Mapping[str, Mapping[str, Any]]
+#: Why candidates failed after they were judged, by their place from 0.
+Unfit = Mapping[int, Failure]
+Learned = TypeVar("Learned")
 
 
 @dataclass(frozen=True)
@@ -74,12 +80,52 @@ class Search:
             return looked_at
         return self.converged_after(done) or looked_at
 
-    def chosen(self, done: Done) -> int:
-        """The best candidate, counted from 0."""
+    def chosen(self, done: Done, unfit: Unfit) -> int:
+        """The best candidate, counted from 0.
+
+        Args:
+            unfit: why those failed that were the best, when they learned from all rows of the search.
+
+        Raises:
+            Invalid: none did not fail; each reason is named. DataError: the metric is undefined for all that did not.
+        """
         metric = self.request["selection"]["metric"]
-        return best_of(
-            metric, [self._mean(done, point, metric, "metrics") for point in range(1, self.counted(done) + 1)]
-        )
+        points = range(self.counted(done))
+        failures = {point: unfit.get(point) or self.failure(done, point) for point in points}
+        if None not in failures.values():
+            raise self._all_failed({point: failure for point, failure in failures.items() if failure})
+        means = [None if failures[point] else self._mean(done, point + 1, metric, "metrics") for point in points]
+        return best_of(metric, means)
+
+    def settled(self, done: Done, learn: Callable[[dict[str, Any]], Learned]) -> tuple[dict[int, Failure], Learned]:
+        """What is learned with the best candidate; with the next best where that fails on these rows.
+
+        Returns:
+            Why those failed that were better, by their place from 0, and what was learned.
+
+        Raises:
+            Invalid: it fails with every candidate.
+        """
+        unfit: dict[int, Failure] = {}
+        while True:
+            point = self.chosen(done, unfit)
+            try:
+                return unfit, learn(self.parameters(point))
+            except Failed as failed:
+                unfit[point] = failed.failure
+
+    def failure(self, done: Done, point: int) -> Failure | None:
+        """Why a candidate, counted from 0, failed in the first fold in which it did; ``None``: in no fold."""
+        records = [done[name]["failure"] for name in self.names(point + 1) if "failure" in done[name]]
+        return Failure.from_json(records[0]) if records else None
+
+    def _all_failed(self, failures: Mapping[int, Failure]) -> Invalid:
+        of = [(self.parameters(point), failure) for point, failure in failures.items()]
+        faults = [
+            Fault(f"with {quoted(parameters)}: {one.detail}", parameter=one.parameter, column=one.column)
+            for parameters, one in of
+        ]
+        return Invalid(f"None of the {len(of)} candidates can be learned with: {told(of)}", faults)
 
     def parameters(self, point: int) -> dict[str, Any]:
         """What a candidate, counted from 0, has in place of the request's parameters."""
@@ -89,6 +135,8 @@ class Search:
         return grid_points(selection["grid"])[point]
 
     def _mean(self, done: Done, point: int, metric: str, of: Literal["metrics", "training"]) -> float | None:
+        if self.failure(done, point - 1) is not None:
+            return None
         values = [done[name][of][metric] for name in self.names(point)]
         known = [value for value in values if value is not None]
         return float(np.mean(known)) if known else None

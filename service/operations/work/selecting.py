@@ -6,6 +6,9 @@ of the search on all rows, or on all but those that were locked away, on which i
 
 Sizes are looked at some at a time, so that processes work beside each other; those behind the size at which
 the training error had converged are passed over, as if they had been looked at one by one.
+
+A candidate that cannot be learned with in some fold (training diverges, too few rows) has failed: its part tells why,
+it is not chosen, and the job goes on with the others. One that fails only on all rows gives way to the next best.
 """
 
 from __future__ import annotations
@@ -19,11 +22,13 @@ from sqlalchemy.orm import Session
 
 from learners.base import Learner
 from learners.evaluation import FoldResult, Plan, evaluate_fold
+from learners.evaluation.failing import Failed, Failure, refusals
 from learners.evaluation.folds import Split
 from learners.evaluation.judging import Judging
 from learners.evaluation.plan import Splits
 from learners.table import Column
 from learners.types import IntArray
+from service.errors import Invalid
 from service.operations.learning_data import LearningData
 from service.operations.submission.selection import n_candidates, n_splits
 from service.operations.work.evaluating import combine_parts, splits_of
@@ -88,26 +93,46 @@ def _candidate(part: Part, data: LearningData, outer: str, point: int, fold: int
     splits = splits_of(part.request["evaluation"], own, part.request["seed"])
     parameters = search.parameters(point)
     judged = own.judging(part.request["evaluation"], training=part.request["selection"]["method"] == "size")
-    result = _judged(part, own, parameters, splits[fold], judged, fold + 1)
+    try:
+        with refusals(fold + 1):
+            result = _judged(part, own, parameters, splits[fold], judged, fold + 1)
+    except Failed as failed:
+        return {"fold": fold + 1, "parameters": parameters, "failure": failed.failure.to_json()}
     return {**_record(result, data, splits), "parameters": parameters}
 
 
 def _outer(part: Part, data: LearningData, outer: str) -> Result:
     """The winner of an outer fold's search, judged on the rows that the search did not know."""
     search, done = Search(part.request, outer), part.found()
-    parameters = search.parameters(search.chosen(done))
     own = data.taken(_known(part.request, data))
     splits = _outer_splits(part.request, own)
     number = _number(outer)
-    judged = own.judging(part.request["evaluation"])
-    result = _judged(part, own, parameters, splits[number], judged, number + 1)
-    return {**_record(result, data, splits), "parameters": parameters}
+    judging = own.judging(part.request["evaluation"])
+
+    def judged(parameters: dict[str, Any]) -> Result:
+        with refusals():
+            result = _judged(part, own, parameters, splits[number], judging, number + 1)
+        return {**_record(result, data, splits), "parameters": parameters}
+
+    try:
+        return search.settled(done, judged)[1]
+    except Invalid as error:
+        return {"fold": number + 1, "failure": Failure(error.detail, fold=number + 1).to_json()}
 
 
 def _fit(part: Part, data: LearningData) -> Result:
-    search, done = Search(part.request), part.found()
-    parameters = search.parameters(search.chosen(done))
     split = _locked(part.request, data)
+
+    def fitted(parameters: dict[str, Any]) -> Result:
+        with refusals():
+            return _fitted(part, data, split, parameters)
+
+    unfit, result = Search(part.request).settled(part.found(), fitted)
+    told = {str(point): failure.to_json() for point, failure in unfit.items()}
+    return result | ({"unfit": told} if told else {})
+
+
+def _fitted(part: Part, data: LearningData, split: Split | None, parameters: dict[str, Any]) -> Result:
     if split is None:
         return {**fit(part, _make(part, parameters), data), "parameters": parameters}
     result = _judged(part, data, parameters, split, data.judging(part.request["evaluation"]), 1)
@@ -164,21 +189,23 @@ def finish(session: Session, job: Job, parts: Mapping[str, Result]) -> Result:
     request = job.request
     target = target_of(session.get_one(Dataset, request["dataset"]), request)
     search = Search(request)
-    chosen = search.chosen(parts)
-    counted = search.counted(parts)
-    candidates = [_told(search, target, point, parts) for point in range(counted)]
+    unfit = {int(point): Failure.from_json(told) for point, told in parts[FIT].get("unfit", {}).items()}
+    chosen = search.chosen(parts, unfit)
+    candidates = [_told(search, target, point, parts, unfit.get(point)) for point in range(search.counted(parts))]
+    failed = sum("failure" in one for one in candidates)
     selection: Result = {
         "method": request["selection"]["method"],
         "metric": request["selection"]["metric"],
         "chosen": chosen,
         "parameters": search.parameters(chosen),
         "candidates": candidates,
+        "failed": failed,
     }
     if request["selection"]["method"] == "size":
         selection["converged"] = search.converged_after(parts) is not None
     evaluation = _evaluation(request, target, parts)
     if evaluation is None:
-        evaluation = {**_summary(search, target, chosen, parts), "chosen_among": counted}
+        evaluation = {**_summary(search, target, chosen, parts), "chosen_among": len(candidates) - failed}
     result: Result = {"dropped_rows": parts[FIT]["dropped_rows"], "selection": selection, "evaluation": evaluation}
     result["training_notes"] = parts[FIT]["notes"]
     if request["model"] is not None:
@@ -191,10 +218,14 @@ def _summary(search: Search, target: Column, point: int, parts: Mapping[str, Res
     return combine_parts(search.request["evaluation"], target, [parts[name] for name in search.names(point + 1)])
 
 
-def _told(search: Search, target: Column, point: int, parts: Mapping[str, Result]) -> Result:
-    summary = _summary(search, target, point, parts)
-    kept: Result = {name: summary[name] for name in ("metrics", "training") if name in summary}
-    return {"parameters": search.parameters(point), **kept}
+def _told(search: Search, target: Column, point: int, parts: Mapping[str, Result], unfit: Failure | None) -> Result:
+    failure = search.failure(parts, point)
+    record: Result = {"parameters": search.parameters(point)}
+    if failure is None:
+        summary = _summary(search, target, point, parts)
+        record |= {name: summary[name] for name in ("metrics", "training") if name in summary}
+    failure = failure or unfit
+    return record | ({"failure": failure.to_json()} if failure else {})
 
 
 def _evaluation(request: Request, target: Column, parts: Mapping[str, Result]) -> dict[str, Any] | None:
@@ -204,8 +235,12 @@ def _evaluation(request: Request, target: Column, parts: Mapping[str, Result]) -
     outer = [parts[search.outer] for search in searches(request) if search.outer]
     if not outer:
         return None
-    found = combine_parts({"method": "k-fold"}, target, outer)
-    return found | {"nested": [one["parameters"] for one in outer]}
+    failures = [f"outer fold {one['fold']} failed: {one['failure']['detail']}" for one in outer if "failure" in one]
+    if len(failures) == len(outer):
+        raise Invalid("; ".join(failures))
+    found = combine_parts({"method": "k-fold"}, target, [one for one in outer if "failure" not in one])
+    found["warnings"] += failures
+    return found | {"nested": [one.get("parameters") for one in outer]}
 
 
 KIND = Kind(plan, run, finish, expected)

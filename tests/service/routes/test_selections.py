@@ -10,9 +10,12 @@ import pytest
 from learners import catalog
 from learners.evaluation import Plan
 from learners.evaluation.choosing import Convergence
+from learners.evaluation.failing import AllFailed
 from learners.evaluation.learning_curve import learning_curve
 from learners.evaluation.search import grid_search, nested, select, size_search
 from learners.table import Table
+from service.errors import Invalid
+from service.jobs.outcomes import error_record
 from service.operations import work
 from tests.service.running import Api, problem
 from tests.service.working import do_job
@@ -109,6 +112,76 @@ def test_sizes_are_looked_at_until_the_training_error_converges(api: Api) -> Non
     assert api.get("/api/v1/models/sized:1").json()["lineage"]["rows"] == ROWS - judged["rows"]
 
 
+#: Networks that take steps too long for a large decay run away.
+NETWORK = {
+    "learner": "neural-network-classifier",
+    "parameters": {"optimizer": "sgd", "rate": 1, "epochs": 20, "hidden_units": [2], "batch": None},
+}
+DECAYS = {"decay": [1000.0, 0.01]}
+
+
+def test_a_candidate_that_diverges_is_told_of_and_the_job_goes_on(api: Api) -> None:
+    body = request(uploaded(api), selection={"grid": DECAYS, "nested": 2}, model={"name": "net"}, **NETWORK)
+    body["evaluation"] = {"folds": 2, "repeats": 2}
+    job = api.post("/api/v1/jobs", json=body).json()["id"]
+    do_job(api, job, parts=9)  # as if the worker died here: what is done is kept, failures too
+    shown = {one["part"]: one["result"] for one in api.get(f"/api/v1/jobs/{job}").json()["parts"]}
+    assert shown["outer-1-point-1-fold-1"]["failure"]["parameter"] == "rate"
+    do_job(api, job)
+    ended = api.get(f"/api/v1/jobs/{job}").json()
+    assert ended["state"] == "succeeded", ended
+    found = ended["result"]["selection"]
+    assert (found["chosen"], found["parameters"], found["failed"]) == (1, {"decay": 0.01}, 1)
+    learner = catalog.make(NETWORK["learner"], NETWORK["parameters"] | {"seed": 4})
+    searcher = grid_search(learner, DECAYS, Plan(folds=2, repeats=2), 4)
+    own = select(learner, searcher, *data()).search
+    assert found["candidates"][0] == {
+        "parameters": {"decay": 1000.0},
+        "failure": {"detail": own.candidates[0].failed.detail, "parameter": "rate", "fold": 1},
+    }
+    assert "diverged at epoch" in own.candidates[0].failed.detail
+    assert found["candidates"][1]["metrics"] == own.candidates[1].summary["metrics"]
+    outer = nested(learner, searcher, *data(), Plan(folds=2), 4).summary
+    assert ended["result"]["evaluation"]["metrics"] == outer["metrics"]
+    assert ended["result"]["evaluation"]["nested"] == [{"decay": 0.01}] * 2
+    events = api.get(f"/api/v1/jobs/{job}/events").text
+    assert events.count('"failure":{"detail":"training diverged') == 4 * 3
+    assert api.get("/api/v1/models/net:1").json()["parameters"]["decay"] == 0.01
+
+
+def test_a_job_whose_candidates_all_fail_has_failed_with_the_reasons(api: Api) -> None:
+    body = request(uploaded(api), selection={"grid": {"decay": [1000.0, 500.0]}}, **NETWORK)
+    job = api.post("/api/v1/jobs", json=body).json()["id"]
+    with pytest.raises(Invalid, match=r"None of the 2 candidates can be learned with: with .*diverged") as caught:
+        do_job(api, job)
+    error = error_record(caught.value).to_json()
+    assert (error["type"], error["parameter"]) == ("invalid", "rate")
+    assert [fault["message"].split(":")[0] for fault in error["errors"]] == ['with {"decay"', 'with {"decay"']
+
+
+def test_a_share_that_cannot_be_learned_from_says_so_in_the_curve(shared_api: Api) -> None:
+    x = [1e300, *np.random.default_rng(1).random(23).round(3).tolist()]
+    y = ["a", "b"] * 12
+    lines = ["x,y", *(f"{one},{label}" for one, label in zip(x, y, strict=True))]
+    made = shared_api.upload("\n".join(lines)).json()["id"]
+    parameters = {"scaling": "none", "k": 1}
+    body = request(made, "learning-curve", learner="nearest-neighbors-classifier", parameters=parameters)
+    body |= {"evaluation": {"method": "hold-out"}, "seed": 0}
+    curve = done(shared_api, body | {"shares": [0.2, 1.0]})["result"]["curve"]
+    table = Table.from_columns({"x": x, "y": y})
+    learner = catalog.make("nearest-neighbors-classifier", parameters)
+    own = learning_curve(learner, table.select(["x"]), table.column("y"), (0.2, 1.0), Plan("hold-out"), 0)
+    assert curve == [{name: point[name] for name in found} for found, point in zip(curve, own, strict=True)]
+    assert "metrics" in curve[0]
+    assert set(curve[1]) == {"share", "train_rows", "failure"}
+    assert curve[1]["failure"]["column"] == "x"
+    job = shared_api.post("/api/v1/jobs", json=body | {"shares": [1.0]}).json()["id"]
+    with pytest.raises(
+        AllFailed, match=r"none of the 1 shares can be learned from: with .* column 'x' reaches 1e\+300"
+    ):
+        do_job(shared_api, job)
+
+
 def test_a_search_that_is_not_judged_apart_says_among_how_many_it_chose(shared_api: Api) -> None:
     ended = done(shared_api, request(uploaded(shared_api), selection={"grid": {"max_depth": [1, 2]}}))
     assert ended["result"]["evaluation"]["chosen_among"] == 2
@@ -168,8 +241,10 @@ def test_a_learning_curve_is_the_librarys(api: Api) -> None:
         ),
         ({"selection": {"grid": {"max_depth": list(range(1000))}}}, "selection.grid", "at most 2000"),
         ({"selection": {"grid": {"max_depth": [1]}, "size": "max_leaves"}}, "selection.size", "it is of size"),
-        ({"selection": {"method": "size"}}, "selection.size", "whole-number parameter"),
-        ({"selection": {"method": "size", "size": "min_gain"}}, "selection.size", "whole-number parameter"),
+        ({"selection": {"method": "size"}}, "selection.size", "how large a hypothesis is"),
+        ({"selection": {"method": "size", "size": "min_gain"}}, "selection.size", "how large a hypothesis is"),
+        ({"selection": {"method": "size", "size": "seed"}}, "selection.size", "how large a hypothesis is"),
+        ({"selection": {"method": "size", "size": "max_terms", "most": 65}}, "selection.most", "<= 64"),
         ({"selection": {"method": "luck", "grid": {"max_depth": [1]}}}, "selection.method", "'grid' or 'size'"),
         ({"selection": {"grid": {"max_depth": [1]}, "metric": "r2"}}, "selection.metric", "one of error"),
         ({"selection": {"grid": {"max_depth": [1]}, "metric": "mean_utility"}}, "selection.metric", "one of error"),
