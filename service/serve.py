@@ -17,6 +17,8 @@ from service.store.session import Store
 
 #: Seconds that open requests get to finish when the service is asked to stop.
 _GRACE_SECONDS = 10
+#: Connections that one process takes up in a turn of its loop.
+_ACCEPTED_AT_ONCE = 16
 
 
 class NoKeyError(RuntimeError):
@@ -79,7 +81,7 @@ def run(settings: Settings) -> None:
     with listening, _ended_by_signals(), _worker_beside(settings):
         _announce(settings, listening)
         if settings.workers == 1:
-            uvicorn.Server(config).run(sockets=[listening])
+            uvicorn.Server(config).run(sockets=several(listening))
         else:
             from uvicorn.supervisors import Multiprocess
 
@@ -98,6 +100,16 @@ def _bind(settings: Settings) -> socket.socket:
         raise NoPortError(_refusal(settings, error)) from error
     listening.set_inheritable(True)
     return listening
+
+
+def several(listening: socket.socket) -> list[socket.socket]:
+    """The same listening socket several times.
+
+    libuv takes up one connection of each in a turn of its loop, and answers all that waits before the next turn. Of
+    many clients that come at once the last would wait for some thousand answers to the others. Processes that share
+    a port should not: the first to wake would take all the connections.
+    """
+    return [listening, *(listening.dup() for _ in range(_ACCEPTED_AT_ONCE - 1))]
 
 
 def _refusal(settings: Settings, error: OSError) -> str:
