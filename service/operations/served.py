@@ -44,8 +44,6 @@ _EXPLAINED_AT_ONCE = 32
 _FEW_ROWS = 4
 #: Rows that are looked for one by one among training rows, and cells of training rows gone through, on the event loop.
 _FEW_ASKED, _QUICK_CELLS = 16, 2_000_000
-#: Combinations of neighbours' classes whose answers are kept.
-_MAX_BY_NEIGHBOURS = 20_000
 
 
 @dataclass(frozen=True)
@@ -248,17 +246,11 @@ class ServedModel:
 
     def _neighbours_plain(self, neighbours: NeighboursOfOne, rows: Sequence[Sequence[float]]) -> list[bytes] | None:
         answers = []
-        known = self._known
+        known = self._known.by_neighbours
         for cells in rows:
-            found = neighbours.nearest(cells)
-            if found is None:
-                return None
-            key = neighbours.key(found)
-            members = known.by_neighbours.get(key) if key is not None else None
+            members = neighbours.members(cells, known, self._write)
             if members is None:
-                members = encode_json(self._members(neighbours.numbers(cells, found)))[1:-1]
-                if key is not None and len(known.by_neighbours) < _MAX_BY_NEIGHBOURS:
-                    known.by_neighbours[key] = members
+                return None
             answers.append(members)
         return answers
 
@@ -267,7 +259,7 @@ class ServedModel:
         learner = self.learner
         if not isinstance(learner, NeighborsEstimator):
             return True
-        few = _FEW_ASKED if self._neighbours is not None else 1
+        few = _FEW_ASKED if self._neighbours is not None and learner.index_.tree is not None else 1
         return n_rows <= few or n_rows * learner.index_.points.size <= _QUICK_CELLS
 
     def _learn_leaf(self, known: _Known, leaf: int, cells: Sequence[float]) -> bytes:
@@ -306,17 +298,19 @@ class ServedModel:
         return [encode_json(told | {"probabilities": shares})[1:-1] for told, shares in decided]
 
     def _remember(self, key: bytes, numbers: list[float]) -> bytes:
-        fragment = encode_json(self._members(numbers))[1:-1]
+        fragment = self._write(numbers)
         if self._known.n_bytes > _MAX_KEPT_BYTES:
             self._known = _Known(self._n_nodes)
         self._known.add(key, fragment)
         return fragment
 
-    def _members(self, numbers: list[float]) -> dict[str, Any]:
+    def _write(self, numbers: list[float]) -> bytes:
+        """The members of the answer of one row."""
         self._check_finite(numbers)
+        told = {"value": numbers[0]}
         if isinstance(self.learner, Classifier):
-            return self.decided(np.array([numbers]))[0] | {"probabilities": numbers}
-        return {"value": numbers[0]}
+            told = self.decided(np.array([numbers]))[0] | {"probabilities": numbers}
+        return encode_json(told)[1:-1]
 
     def decided(self, shares: FloatArray) -> list[dict[str, Any]]:
         """The label of each row of class probabilities, shape (n, K); where the model's own is another, that too."""

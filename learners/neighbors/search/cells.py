@@ -13,15 +13,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from learners.neighbors.search.found import powers_of
 from learners.neighbors.search.kd_tree import KdTree
-from learners.types import FloatArray, IntArray
+from learners.types import Array, FloatArray, Int32Array, IntArray
 
 #: A cell of more rows is not worth keeping.
-MOST_ROWS = 2_000
-#: Numbers that are kept for all cells; past it they are found anew.
-_MOST_NUMBERS = 8_000_000
+MOST_ROWS = 1_200
+#: Rows that are kept for all cells, in 32 MB; past it they are found anew.
+_MOST_KEPT = 8_000_000
 #: So much wider than told are bounds, for rounding.
 _SLACK = 1.0 + 1e-9
+#: Up to so many rows are sorted sooner than the nearest are picked out first.
+_SORTED = 128
+#: Nodes with whose boxes a search begins.
+_FIRST_NODES = 128
+#: Cells that are tried before a tree of which most are not worth keeping is left to other searches.
+_TRIED = 32
 
 
 @dataclass(frozen=True)
@@ -29,12 +36,12 @@ class Cell:
     """What may be among the nearest rows of a query in a cell.
 
     Attributes:
-        rows: int64 (m,), ascending.
-        points: float64 (d, m), C-ordered.
+        places: int32 (m,), of the rows in the tree, the first row first.
+        alike: labels of the k nearest as bytes, if those of all rows are the same.
     """
 
-    rows: IntArray
-    points: FloatArray
+    places: Int32Array
+    alike: bytes | None
 
 
 class CellSearch:
@@ -43,84 +50,89 @@ class CellSearch:
     Args:
         tree: over the rows, for Euclidean, Manhattan or Chebyshev's distance.
         k: how many are asked for, at most the number of rows.
+        labels: one of each row, shape (n,), if it shall be told where those of the nearest are sure.
     """
 
-    def __init__(self, tree: KdTree, k: int) -> None:
-        self._tree, self._k = tree, k
+    def __init__(self, tree: KdTree, k: int, labels: Array | None = None) -> None:
+        self._tree, self._k, self._labels = tree, k, labels
         self._axis: list[int] = tree.axis.tolist()
         self._split: list[float] = tree.split.tolist()
         self._low: list[float] = tree.boxes[0, 0].tolist()
         self._high: list[float] = tree.boxes[0, 1].tolist()
         self._cells: dict[int, Cell | None] = {}
-        self._n_numbers = 0
+        self._n_kept = self._n_refused = 0
 
-    def nearest(self, query: Sequence[float]) -> tuple[IntArray, FloatArray] | None:
-        """Rows and powers of their distances, both (k,), the nearest first; ``None`` where another search is due.
-
-        Args:
-            query: d numbers.
-        """
-        for value, low, high in zip(query, self._low, self._high, strict=True):
-            if not low <= value <= high:
-                return None
+    def leaf(self, query: Sequence[float]) -> int:
+        """The leaf, counted from 0, into which a query of d numbers falls."""
         axis, split, node = self._axis, self._split, 0
         n_inner = len(axis)
         while node < n_inner:
             node = 2 * node + (1 if query[axis[node]] <= split[node] else 2)
+        return node - n_inner
+
+    def cell(self, query: Sequence[float], leaf: int) -> Cell | None:
+        """The cell of a query that falls into a leaf; ``None`` where another search is due."""
+        for value, low, high in zip(query, self._low, self._high, strict=True):
+            if not low <= value <= high:
+                return None
         try:
-            cell = self._cells[node]
+            return self._cells[leaf]
         except KeyError:
-            cell = self._kept(node)
-        if cell is None:
-            return None
-        powers = self._powers(np.array(query)[:, None] - cell.points)
-        if len(powers) > self._k:
+            return self._kept(leaf)
+
+    def nearest(self, query: Sequence[float], cell: Cell) -> tuple[IntArray, FloatArray]:
+        """Rows and powers of their distances, both (k,), the nearest first, for a query in a cell."""
+        tree = self._tree
+        powers = powers_of(tree.points.take(cell.places, axis=1) - np.array(query)[:, None], tree.p)
+        if len(powers) <= _SORTED:
+            order = powers.argsort(kind="stable")[: self._k]  # of equally distant rows the first
+        else:
             limit = np.partition(powers, self._k - 1)[self._k - 1]
             near = (powers <= limit).nonzero()[0]
-            order = near[powers[near].argsort(kind="stable")[: self._k]]  # of equally distant rows the first
-        else:
-            order = powers.argsort(kind="stable")
-        return cell.rows[order], powers[order]
+            order = near[powers[near].argsort(kind="stable")[: self._k]]
+        return tree.rows[cell.places[order]], powers[order]
 
-    def _powers(self, off: FloatArray) -> FloatArray:
-        p = self._tree.p
-        terms = off * off if p == 2 else np.abs(off)
-        combine = np.maximum if p == np.inf else np.add
-        total: FloatArray = terms[0]
-        for row in terms[1:]:  # column by column, as everywhere; of few columns sooner than a reduction
-            total = combine(total, row)
-        return total
-
-    def _kept(self, node: int) -> Cell | None:
-        cell = self._found(node)
-        if self._n_numbers > _MOST_NUMBERS:
-            self._cells, self._n_numbers = {}, 0
-        self._cells[node] = cell
-        self._n_numbers += 1 if cell is None else cell.points.size + cell.rows.size
+    def _kept(self, leaf: int) -> Cell | None:
+        if self._n_refused > max(_TRIED, len(self._cells) // 2):
+            return None
+        cell = self._found(leaf + len(self._axis))
+        if self._n_kept > _MOST_KEPT:
+            self._cells, self._n_kept, self._n_refused = {}, 0, 0
+        self._cells[leaf] = cell
+        self._n_kept += 1 if cell is None else len(cell.places)
+        self._n_refused += cell is None
         return cell
 
     def _found(self, node: int) -> Cell | None:
         """The cell of a leaf; ``None`` if too many rows may be among the nearest."""
         low, high = self._bounds(node)
         limit = self._limit(node, low, high)
-        tree = self._tree
-        n_inner = len(tree.axis)
-        nodes = np.zeros(1, np.int64)
-        while nodes[0] < n_inner:
-            nodes = np.concatenate([2 * nodes + 1, 2 * nodes + 2])
+        tree, n_inner = self._tree, len(self._axis)
+        first = min(n_inner, _FIRST_NODES - 1)  # the first node of a level
+        nodes = np.arange(first, 2 * first + 1)
+        while True:
             box = tree.boxes[nodes]
             gap = np.maximum(np.maximum(box[:, 0] - high, low - box[:, 1]), 0.0)
-            nodes = np.sort(nodes[self._powers(gap.T) <= limit])
-            if len(nodes) > MOST_ROWS:
+            nodes = nodes[powers_of(gap.T, tree.p) <= limit]
+            if len(nodes) > MOST_ROWS // 2:
                 return None
+            if nodes[0] >= n_inner:
+                break
+            nodes = np.sort(np.concatenate([2 * nodes + 1, 2 * nodes + 2]))
         places = np.concatenate([np.arange(*tree.start[leaf : leaf + 2]) for leaf in (nodes - n_inner).tolist()])
         points = tree.points[:, places]
         gap = np.maximum(np.maximum(points - high[:, None], low[:, None] - points), 0.0)
-        near = places[self._powers(gap) <= limit]
+        near = places[powers_of(gap, tree.p) <= limit]
         if len(near) > MOST_ROWS:
             return None
-        near = near[np.argsort(tree.rows[near])]
-        return Cell(tree.rows[near], np.ascontiguousarray(tree.points[:, near]))
+        rows = tree.rows[near]
+        return Cell(near[np.argsort(rows)].astype(np.int32), self._alike(rows))
+
+    def _alike(self, rows: IntArray) -> bytes | None:
+        if self._labels is None:
+            return None
+        labels = self._labels[rows]
+        return labels[: self._k].tobytes() if bool((labels == labels[0]).all()) else None
 
     def _bounds(self, node: int) -> tuple[FloatArray, FloatArray]:
         """The corners of a node's cell."""
@@ -150,5 +162,5 @@ class CellSearch:
             last = min(first + (1 << depth), len(tree.start) - 1) - 1
         points = tree.points[:, tree.start[first] : tree.start[last + 1]]
         widest = np.maximum(np.abs(points - low[:, None]), np.abs(points - high[:, None]))
-        powers = self._powers(widest)
+        powers = powers_of(widest, tree.p)
         return float(np.partition(powers, self._k - 1)[self._k - 1]) * _SLACK if len(powers) >= self._k else np.inf

@@ -26,6 +26,21 @@ class Found:
         return int(self.rows.shape[1])
 
 
+def powers_of(off: FloatArray, p: float) -> FloatArray:
+    """Powers of distances from differences of one query to m rows, added up column by column, as everywhere; (m,).
+
+    Args:
+        off: shape (d, m), overwritten.
+        p: 1, 2 or infinite, whose powers are the same however they are computed.
+    """
+    terms = np.multiply(off, off, out=off) if p == 2 else np.abs(off, out=off)
+    combine = np.maximum if p == np.inf else np.add
+    total: FloatArray = terms[0]
+    for column in range(1, len(terms)):  # of few columns sooner than a reduction
+        total = combine(total, terms[column])
+    return total
+
+
 def pick(queries: IntArray, rows: IntArray, powers: FloatArray, n_queries: int, k: int) -> Found:
     """The nearest k of each query's candidates, of which there are at least k.
 
