@@ -35,11 +35,14 @@ class Attributions:
         amounts: shape (n, W).
         baseline: the score at the baseline.
         scores: at the rows, shape (n,).
+        complete: whether amounts and baseline add up to the score within the tolerance, bool (n,); otherwise what
+            is missing went under in sums of numbers much larger, or in more bends than are looked at.
     """
 
     amounts: FloatArray
     baseline: float
     scores: FloatArray
+    complete: BoolArray
 
 
 def integrate(scores: Scores, gradients: Gradients, baseline: FloatArray, rows: FloatArray) -> Attributions:
@@ -68,7 +71,8 @@ def integrate(scores: Scores, gradients: Gradients, baseline: FloatArray, rows: 
         kept += np.bincount(parts.row[good], minlength=n_rows)
         kept_gap += np.bincount(parts.row[good], gaps[good], minlength=n_rows)
         parts = parts.halved(~good, lambda row, shares: scores(baseline + shares[:, None] * way[row]))
-    return Attributions(done, float(at_edges[0, 0]), at_edges[:, -1])
+    missing = np.abs(at_edges[:, -1] - at_edges[0, 0] - done.sum(axis=1))
+    return Attributions(done, float(at_edges[0, 0]), at_edges[:, -1], missing <= 2 * allowed)
 
 
 @dataclass(frozen=True, eq=False)

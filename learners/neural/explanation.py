@@ -24,12 +24,14 @@ class AttributedScore:
         contributions: of the columns that have inputs, by integrated gradients
             (:mod:`learners.neural.attributing`), in the model's order.
         gap: what these are incomplete by.
+        complete: whether the gap is none to speak of, see :class:`learners.neural.attributing.Attributions`.
     """
 
     label: Scalar | None
     baseline: float
     contributions: tuple[AttributeContribution, ...]
     gap: float
+    complete: bool = True
 
     @property
     def value(self) -> float:
@@ -45,6 +47,7 @@ class AttributedScore:
             "baseline": self.baseline,
             "contributions": [one.to_json() for one in self.contributions],
             "gap": self.gap,
+            "complete": self.complete,
             "score": self.value,
         }
 
@@ -83,7 +86,8 @@ class AttributionExplanation:
             ordered = sorted(one.contributions, key=lambda part: -abs(part.amount))
             parts = " ".join([number_text(one.baseline), *(part.text() for part in ordered)])
             label = "" if one.label is None else f"{scalar_text(one.label)}: "
-            lines.append(f"{label}{parts} = {one.value:.6g} (gap {one.gap:.1g})")
+            gap = f"gap {one.gap:.1g}" + ("" if one.complete else ": the contributions are incomplete")
+            lines.append(f"{label}{parts} = {one.value:.6g} ({gap})")
         return "\n".join(lines)
 
     def replayed(self) -> FloatArray:

@@ -12,6 +12,7 @@ import numpy as np
 from learners.attribute_contribution import AttributeContribution, State
 from learners.base import Learner, ModelState
 from learners.explanation import Explanation
+from learners.linear_function import LARGEST
 from learners.neural.attributing import Attributions, integrate
 from learners.neural.examples import ConstantNetwork, Network
 from learners.neural.explanation import AttributedScore, AttributionExplanation
@@ -91,7 +92,8 @@ class FittedNetwork(Learner):
                 amounts = zip(values[place], sums[place], self._by_step(used, found.amounts[place]), strict=True)
                 parts = tuple(AttributeContribution(*value, amount, steps) for value, amount, steps in amounts)
                 total = sum(sums[place], start=found.baseline)
-                by_row[place].append(AttributedScore(label, found.baseline, parts, score - total))
+                complete = bool(found.complete[place])
+                by_row[place].append(AttributedScore(label, found.baseline, parts, score - total, complete))
         return [self._reason(tuple(scores)) for scores in by_row]
 
     def _by_step(self, used: IntArray, amounts: FloatArray) -> list[tuple[float, ...]]:
@@ -114,7 +116,8 @@ class FittedNetwork(Learner):
         network, points = self.network_, self.inputs_.points
         if isinstance(network, ConstantNetwork):
             score = float(network.values[unit])
-            found = Attributions(np.zeros_like(flats), score, np.full(len(flats), score))
+            n_rows = len(flats)
+            found = Attributions(np.zeros_like(flats), score, np.full(n_rows, score), np.ones(n_rows, np.bool_))
         else:
             found = integrate(
                 lambda flats: network.scores(points(flats))[:, unit],
@@ -124,8 +127,7 @@ class FittedNetwork(Learner):
             )
         if not isinstance(self.outputs_, NumberTarget):
             return found
-        ends = self.outputs_.answers(np.append(found.baseline, found.scores)[:, None])
-        return Attributions(found.amounts * self.outputs_.unit, float(ends[0]), ends[1:])
+        return _in_own_unit(found, self.outputs_)
 
     def _unit_labels(self) -> list[Scalar | None]:
         """The class that each output unit stands for; ``None`` of a number."""
@@ -189,6 +191,19 @@ class FittedNetwork(Learner):
     @abstractmethod
     def _outputs(cls, state: ModelState, made: Self) -> AnyTarget:
         """What output units stand for, of a stored model that knows its target."""
+
+
+def _in_own_unit(found: Attributions, target: NumberTarget) -> Attributions:
+    """What was added to a score, as added to the number; in proportion where that is held at its bounds."""
+    ends = target.answers(np.append(found.baseline, found.scores)[:, None])
+    moved = found.scores - found.baseline
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        held = np.abs(target.offset + target.unit * np.append(found.baseline, found.scores)) > LARGEST
+        unit = np.where((held[0] | held[1:]) & (moved != 0), (ends[1:] - ends[0]) / moved, target.unit)
+        amounts = found.amounts * unit[:, None]
+    most = np.finfo(np.float64).max / (4 * max(amounts.shape[1], 1))  # so that sums are finite too
+    complete = found.complete & (np.abs(amounts) <= most).all(axis=1)
+    return Attributions(np.clip(amounts, -most, most), float(ends[0]), ends[1:], complete)
 
 
 def _plain_numbers(values: FloatArray) -> list[float]:

@@ -143,8 +143,13 @@ class Inputs:
 def _refuse_huge(table: Table) -> None:
     for index, column in enumerate(table.columns):
         if column.is_numeric and (np.abs(table.values[:, index]) > LARGEST_INPUT).any():
-            raise DataError(
-                f"column {quoted(column.name)} goes beyond {LARGEST_INPUT:g} in magnitude, which unscaled inputs do "
-                "not; give scaling = standard or range",
-                field=column.name,
-            )
+            raise too_large(column)
+
+
+def too_large(column: Column) -> DataError:
+    """What is said of unscaled numbers beyond the largest input."""
+    return DataError(
+        f"column {quoted(column.name)} goes beyond {LARGEST_INPUT:g} in magnitude, which unscaled inputs do not; give "
+        "scaling = standard or range",
+        field=column.name,
+    )

@@ -47,8 +47,11 @@ class AttributedScore(Answer):
     )
     gap: float = Field(
         description="what the contributions are incomplete by: at most 1e-6, or that share of score less baseline, in "
-        "the scale of the outputs (of numbers: standard deviations of the training target), unless the way has more "
-        "kinks than are looked for"
+        "the scale of the outputs (of numbers: standard deviations of the training target), where `complete` is true"
+    )
+    complete: bool = Field(
+        description="false where the way has more kinks than are looked for, or contributions so much larger than the "
+        "score that it goes under in their sum: they then do not account for the score"
     )
     score: float
 

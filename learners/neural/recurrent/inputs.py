@@ -18,7 +18,7 @@ from typing import Self
 import numpy as np
 
 from learners.errors import SchemaError, quoted
-from learners.neural.inputs import LARGEST_INPUT, Inputs
+from learners.neural.inputs import LARGEST_INPUT, Inputs, too_large
 from learners.neural.recurrent.sequences import Sequences
 from learners.preprocessing.scale import Scaling, fit_scaling
 from learners.sequences import parse_sequence, step_width
@@ -52,18 +52,22 @@ class StepInputs:
         plain = Inputs.fit(_plain(table), weights, scaling=scaling, gaps=gaps)
         owner, symbol = _variables(table)
         unscaled = fit_scaling(np.zeros((1, len(owner))), np.ones(1), "none")
-        made = cls(table.columns, owner, symbol, unscaled, plain, np.zeros(len(owner) + plain.n_inputs))
-        rows = made.batch(table)
-        by_step = np.repeat(weights, rows.lengths)
-        fitted = fit_scaling(rows.values[:, : len(owner)], by_step, scaling)
+        made = cls(table.columns, owner, symbol, unscaled, plain, np.full(len(owner) + plain.n_inputs, np.nan))
+        values, starts = made._steps(table)
+        if scaling == "none":
+            _refuse_huge(table.columns, owner, values)
+        by_step = np.repeat(weights, np.diff(starts))
+        fitted = fit_scaling(values[:, : len(owner)], by_step, scaling)
         is_symbol = symbol >= 0
         own = Scaling(
             np.where(is_symbol, 0, fitted.exponent),
             np.where(is_symbol, 0.0, fitted.offset),
             np.where(is_symbol, 1.0, fitted.unit),
         )
-        made = cls(table.columns, owner, symbol, own, plain, made.mean)
-        mean = (by_step / by_step.sum()) @ made.batch(table).values
+        values[:, : len(owner)] = _held(own.apply(values[:, : len(owner)]))
+        known, shares = ~np.isnan(values), by_step / by_step.sum()
+        total = np.where(known.all(axis=0), 1.0, np.maximum(shares @ known, np.finfo(np.float64).tiny))
+        mean = (shares @ np.where(known, values, 0.0)) / total
         return cls(table.columns, owner, symbol, own, plain, mean)
 
     @property
@@ -76,22 +80,25 @@ class StepInputs:
         Raises:
             SchemaError: two columns have different numbers of steps in a row.
         """
+        values, starts = self._steps(table)
+        own = slice(len(self.owner))
+        scaled = _held(self.scaling.apply(values[:, own]))
+        values[:, own] = np.where(np.isnan(scaled), self.mean[own], scaled)
+        return Sequences(values, starts)
+
+    def _steps(self, table: Table) -> tuple[FloatArray, IntArray]:
+        """The variables of all steps, open ones as they come and NaN where missing, shape (S, V); and the starts."""
         opened = {index: _Cells(column, table.values[:, index]) for index, column in _opened(table.columns)}
         starts = np.concatenate([[0], np.cumsum(_lengths(table, opened))]).astype(np.int64)
-        values = np.empty((int(starts[-1]), self.n_inputs))
-        values[:] = self.mean
+        values = np.full((int(starts[-1]), self.n_inputs), np.nan)
         for index, cells in opened.items():
             own = np.flatnonzero(self.owner == index)
             if len(own):
                 steps, found = cells.numbers(self.symbol[own], starts)
-                values[steps[:, None], own] = self._scaled(own, found)
+                values[steps[:, None], own] = found
         if self.plain.n_inputs:
             values[:, len(self.owner) :] = np.repeat(self.plain.batch(_plain(table)), np.diff(starts), axis=0)
-        return Sequences(values, starts)
-
-    def _scaled(self, own: IntArray, values: FloatArray) -> FloatArray:
-        scaling = Scaling(self.scaling.exponent[own], self.scaling.offset[own], self.scaling.unit[own])
-        return np.clip(scaling.apply(values), -LARGEST_INPUT, LARGEST_INPUT)
+        return values, starts
 
     def take(self, rows: Sequences, chosen: Array) -> Sequences:
         return rows.take(chosen)
@@ -131,6 +138,16 @@ class StepInputs:
         plain = Inputs.from_arrays(arrays, tuple(column for column in columns if not column.is_open))
         own = (arrays["inputs_owner"], arrays["inputs_symbol"])
         return cls(columns, *own, scaling, plain, arrays["inputs_step_mean"])
+
+
+def _held(values: FloatArray) -> FloatArray:
+    return np.clip(values, -LARGEST_INPUT, LARGEST_INPUT)
+
+
+def _refuse_huge(columns: tuple[Column, ...], owner: IntArray, values: FloatArray) -> None:
+    for place, index in enumerate(owner.tolist()):
+        if np.nanmax(np.abs(values[:, place]), initial=0.0) > LARGEST_INPUT:
+            raise too_large(columns[index])
 
 
 def longest(table: Table) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from learners.neural import NeuralNetworkRegressor, RecurrentNetworkRegressor, TimeDelayNetworkRegressor
 from learners.neural.attributing import TOLERANCE, integrate
 from learners.table import Table
 from tests.learners.neural.families import SmallClassifier, SmallRegressor
@@ -84,3 +85,33 @@ def test_columns_of_no_use_and_one_class_are_explained_too() -> None:
     flat = SmallRegressor().fit(table.select(["k"]), [1.0, 2.0, 6.0])
     assert flat.predict(table.select(["k"])).tolist() == [3.0, 3.0, 3.0]
     assert flat.explain(table.select(["k"]))[0].text() == "3 = 3 (gap 0)"
+
+
+def test_a_score_that_goes_under_in_its_contributions_is_told_to_be_incomplete() -> None:
+    weights, rows = np.array([1.0, 1.0, -1.0]), np.array([[1e30, 1.0, 1e30], [2.0, 1.0, 1.0]])
+    found = integrate(
+        lambda x: x[:, 1] + (x[:, 0] - x[:, 2]), lambda x: np.tile(weights, (len(x), 1)), np.zeros(3), rows
+    )
+    assert found.complete.tolist() == [False, True]
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+@pytest.mark.parametrize("unit", [1.0, 1e300])
+@pytest.mark.parametrize("learner", [RecurrentNetworkRegressor, TimeDelayNetworkRegressor, NeuralNetworkRegressor])
+def test_contributions_add_up_whatever_the_magnitude(learner: Any, unit: float, activation: str) -> None:
+    values = np.random.default_rng(0).normal(size=(60, 4))
+    asked = np.vstack([values[:3], np.full((1, 4), 1e300)])
+
+    def table(rows: Any) -> Table:
+        if learner is NeuralNetworkRegressor:
+            return Table.from_columns({f"x{place}": column.tolist() for place, column in enumerate(rows.T)})
+        return Table.from_columns({"series": rows.tolist()})
+
+    model = learner(epochs=5, activation=activation)
+    model.fit(table(values), values.sum(axis=1) * unit)
+    for answer, reason in zip(model.predict(table(asked)), model.explain(table(asked)), strict=True):
+        (score,) = reason.scores
+        total = score.baseline + sum(part.amount for part in score.contributions)
+        assert score.complete
+        assert total == pytest.approx(answer, rel=1e-5, abs=3e-6 * model.outputs_.unit)
+        assert reason.replayed() == pytest.approx(answer, rel=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from learners.errors import SchemaError
+from learners.errors import DataError, SchemaError
 from learners.neural.recurrent.inputs import StepInputs
 from learners.table import MISSING, Column, Kind, Table
 
@@ -36,9 +36,26 @@ def test_each_number_and_symbol_of_a_step_is_a_variable() -> None:
 def test_numbers_are_scaled_over_all_steps_and_symbols_are_not() -> None:
     values = fit().batch(TABLE.take(np.array([0, 1]))).values
     known = np.array([1.0, 3.0, 5.0])
-    pulse = np.array([1.0, 3, 5, 0, 0])
     assert set(values[:, 1:4].ravel()) == {0.0, 1.0}
-    np.testing.assert_allclose(values[:, 0] - values[1, 0], (known - 3) / np.std([*known, *pulse[3:]]), rtol=1e-12)
+    np.testing.assert_allclose(values[:, 0] - values[1, 0], (known - 3) / np.std(known), rtol=1e-12)
+
+
+def test_a_missing_sequence_is_the_mean_of_the_known_ones() -> None:
+    for scaling in ("standard", "range", "none"):
+        made = fit(scaling=scaling)
+        rows = made.batch(TABLE)
+        assert rows.values[3:, 0] == pytest.approx(rows.values[:3, 0].mean(), abs=1e-15)
+        assert made.mean[0] == rows.values[3, 0]
+
+
+def test_sequences_of_any_magnitude_are_scaled_and_unscaled_ones_are_bounded() -> None:
+    rows = np.random.default_rng(0).normal(size=(9, 4))
+    tables = [Table.from_columns({"pulse": (rows * unit).tolist()}) for unit in (1.0, 1e300)]
+    for scaling in ("standard", "range"):
+        near, far = (fit(table, scaling).batch(table).values for table in tables)
+        np.testing.assert_allclose(far, near, atol=1e-12)
+    with pytest.raises(DataError, match="column 'pulse' goes beyond 1e"):
+        fit(tables[1], "none")
 
 
 def test_what_training_did_not_have_has_no_indicator() -> None:
