@@ -7,7 +7,7 @@ scikit-learn's estimator contract, with two additions: inside, data are a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
@@ -136,6 +136,16 @@ class Learner(Parameterised, ABC):
 
         Raises:
             ParameterError, DataError: see :mod:`learners.errors`.
+        """
+
+    def check_columns(self, columns: Sequence[Column], target: Column | None) -> None:
+        """Refuse columns with which the parameters make no sense, by what is known before any row is read.
+
+        Args:
+            columns: to learn from. target: ``None`` of a learner without one.
+
+        Raises:
+            ParameterError, DataError: names the parameter or column.
         """
 
     def training_notes(self) -> dict[str, Any]:

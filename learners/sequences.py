@@ -73,8 +73,13 @@ def sequence_value(text: str) -> list[Any]:
 
 def _steps(value: Any) -> list[list[str]]:
     items = _read(value) if isinstance(value, str) else value.tolist() if isinstance(value, np.ndarray) else value
-    if not isinstance(items, list | tuple) or not items:
+    if not isinstance(items, list | tuple):
         raise DataError(f"{_shown(value)} is no sequence; one is {FORM}")
+    if not items:
+        raise DataError(f"the sequence {_shown(value)} is empty; one has at least one step")
+    nested = [isinstance(one, list | tuple) for one in items]
+    if any(nested) != all(nested):
+        raise DataError(f"the sequence {_shown(value)} holds numbers beside arrays; its steps are all one or the other")
     steps = [_numbers(one if isinstance(one, list | tuple) else (one,), value) for one in items]
     widths = {len(step) for step in steps}
     if len(widths) > 1 or 0 in widths:
@@ -86,7 +91,7 @@ def _steps(value: Any) -> list[list[str]]:
 def _read(text: str) -> Any:
     stripped = text.strip()
     if not stripped.startswith("["):
-        return stripped.split()
+        return [_parsed(one, text) for one in stripped.split()]
     try:
         return json.loads(stripped)
     except (ValueError, RecursionError):
@@ -98,15 +103,23 @@ def _numbers(step: Sequence[Any], value: Any) -> list[str]:
 
 
 def _number(one: Any, value: Any) -> str:
-    if isinstance(one, bool) or not isinstance(one, int | float | str):
+    if isinstance(one, bool) or not isinstance(one, int | float):
         raise DataError(f"the sequence {_shown(value)} holds {quoted(one)}, which is no number")
     try:
-        number = parse_number(one) if isinstance(one, str) else float(one)
+        number = float(one)
     except OverflowError:
-        number = None
-    if number is None or not math.isfinite(number):
+        number = math.inf
+    if not math.isfinite(number):
         raise DataError(f"the sequence {_shown(value)} holds {quoted(one)}, which is no finite number")
     return number_text(number)
+
+
+def _parsed(written: str, text: str) -> float:
+    """A number between blanks."""
+    number = parse_number(written)
+    if number is None or not math.isfinite(number):
+        raise DataError(f"the sequence {_shown(text)} holds {quoted(written)}, which is no finite number")
+    return number
 
 
 def _shown(value: Any) -> str:

@@ -56,7 +56,7 @@ def combine(
         "rows": sum(result.n_test for result in ordered),
         "level": level,
         "metrics": {name: _metric(ordered, name, level) for name in ordered[0].metrics},
-        "warnings": [*warnings, *(f"fold {r.fold}: {text}" for r in ordered for text in r.warnings)],
+        "warnings": [*warnings, *(f"fold {r.fold}: {text}" for r in ordered for text in r.warnings), *_beyond(ordered)],
     }
     if not target.is_numeric:
         summary["classes"] = list(target.labels)
@@ -68,6 +68,19 @@ def combine(
     if len(ordered) == 1:
         _add_row_intervals(summary, ordered[0])
     return summary
+
+
+def _beyond(results: Sequence[FoldResult]) -> list[str]:
+    """A warning of squares that no double holds, though their root is known."""
+    names = ("mean_squared_error", "root_mean_squared_error")
+    squares, roots = ([result.metrics.get(name) for result in results] for name in names)
+    lost = sum(square is None and root is not None for square, root in zip(squares, roots, strict=True))
+    if not lost:
+        return []
+    return [
+        f"mean_squared_error is beyond the largest number in {lost} of {len(results)} folds and null there; "
+        "root_mean_squared_error tells the same"
+    ]
 
 
 def _metric(results: Sequence[FoldResult], name: str, level: float) -> dict[str, Any]:

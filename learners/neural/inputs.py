@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self
@@ -12,7 +12,7 @@ import numpy as np
 from learners.errors import DataError, quoted
 from learners.preprocessing.encode import Encoding, fit_encoding
 from learners.preprocessing.encoded import RowEncoder
-from learners.table import Column, Table
+from learners.table import Column, Kind, Table
 from learners.types import Array, FloatArray, IntArray
 
 #: No input is larger than this, so that sums of many layers stay finite.
@@ -138,6 +138,15 @@ class Inputs:
     def from_arrays(cls, arrays: Mapping[str, Array], columns: tuple[Column, ...]) -> Self:
         own = {name.removeprefix("inputs_"): array for name, array in arrays.items() if name.startswith("inputs_")}
         return cls(Encoding.from_arrays(own), columns, arrays["inputs_mean"])
+
+
+def expected_inputs(columns: Sequence[Column]) -> int:
+    """How many inputs columns make whose values are all known and vary, and whose levels all occur."""
+    return sum(1 if column.is_numeric or len(column.levels) < 3 else _levels(column) for column in columns)
+
+
+def _levels(column: Column) -> int:
+    return 1 if column.kind is Kind.ORDINAL else len(column.levels)
 
 
 def _refuse_huge(table: Table) -> None:

@@ -1,8 +1,9 @@
 """Permutation importance: how much worse a model answers when one column tells nothing (Breiman 2001).
 
 The cells of one column are shuffled among the rows, which keeps its distribution and breaks its tie
-with everything else. On rows that the model has not seen this measures what the model owes to the
-column; on its training rows also what it has learned by heart.
+with everything else. Of a model that goes through several sequences step by step, which are equally long in a row,
+cells are shuffled among the rows of one length. On rows that the model has not seen this measures what the model owes
+to the column; on its training rows also what it has learned by heart.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import numpy as np
 from learners.base import Classifier, Learner, check_training, check_weights
 from learners.errors import DataError, ParameterError, quoted
 from learners.evaluation.metrics import classification_metrics, regression_metrics
+from learners.neural.recurrent.inputs import row_steps
 from learners.table import OPEN_KINDS, Series, Table
-from learners.types import FloatArray
+from learners.types import FloatArray, IntArray
 
 #: Metrics of which less is better.
 LOSSES = frozenset(
@@ -91,15 +93,31 @@ def _of_column(
     judge: _Judge, table: Table, place: int, before: float, repeats: int, seed: int
 ) -> PermutationImportance:
     random = np.random.default_rng([seed, place])
-    cells = table.values[:, place]
-    worse = [
-        before - judge.score(answers)
-        for answers in _shuffled_answers(judge, table, place, [random.permutation(cells) for _ in range(repeats)])
-    ]
+    groups = _exchangeable(judge.learner, table, place)
+    shuffles = [_shuffled(table.values[:, place], groups, random) for _ in range(repeats)]
+    worse = [before - judge.score(answers) for answers in _shuffled_answers(judge, table, place, shuffles)]
     mean = math.fsum(worse) / repeats
     spread = math.fsum((value - mean) ** 2 for value in worse)
     error = math.sqrt(spread / (repeats - 1) / repeats) if repeats > 1 else 0.0
     return PermutationImportance(table.columns[place].name, mean, error, tuple(worse))
+
+
+def _exchangeable(learner: Learner, table: Table, place: int) -> IntArray | None:
+    """Of each row the number of steps that its cell has, where only cells of as many may take its place."""
+    column = table.columns[place]
+    if not column.is_open or not learner.capabilities.steps or sum(one.is_open for one in table.columns) < 2:
+        return None
+    return row_steps(Table((column,), table.values[:, [place]]))
+
+
+def _shuffled(cells: FloatArray, groups: IntArray | None, random: np.random.Generator) -> FloatArray:
+    if groups is None:
+        return random.permutation(cells)
+    made = cells.copy()
+    for group in np.unique(groups):
+        members = np.flatnonzero(groups == group)
+        made[members] = random.permutation(cells[members])
+    return made
 
 
 def _shuffled_answers(judge: _Judge, table: Table, place: int, shuffles: list[FloatArray]) -> Iterator[FloatArray]:

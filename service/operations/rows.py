@@ -6,13 +6,14 @@ missing and unseen values, of extra and of absent columns. A bad value spoils it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
+from learners.errors import quoted
 from learners.neural.recurrent.inputs import row_steps, uneven_rows
 from learners.table import MISSING, Column, Table
 from learners.types import FloatArray, Scalar
@@ -57,6 +58,7 @@ class Inputs:
         numbers: how texts write numbers.
         most_steps: how many steps the sequences and texts of a row may have, which are then equally long; ``None``
             where they are compared as wholes.
+        symbols: by column of texts that are gone through symbol by symbol, those that the model knows.
     """
 
     columns: tuple[Column, ...]
@@ -64,6 +66,7 @@ class Inputs:
     missing_tokens: frozenset[str] = frozenset({""})
     numbers: NumberSyntax = PLAIN
     most_steps: int | None = None
+    symbols: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -189,6 +192,8 @@ def _note_by_row(encoded: Encoded, rows: Sequence[Any], inputs: Inputs) -> None:
 
 
 def _apply(encoded: Encoded, inputs: Inputs, options: Options) -> None:
+    for name in inputs.symbols:
+        _note_symbols(encoded, inputs, name)
     if options.unseen != "other":
         _apply_unseen(encoded, inputs, options)
     if options.strict:
@@ -197,6 +202,18 @@ def _apply(encoded: Encoded, inputs: Inputs, options: Options) -> None:
         _refuse_missing(encoded, inputs, options)
     if inputs.most_steps is not None:
         _refuse_uneven(encoded, inputs, inputs.most_steps)
+
+
+def _note_symbols(encoded: Encoded, inputs: Inputs, name: str) -> None:
+    """Texts with a symbol that the model does not know are unseen."""
+    place = next(place for place, column in enumerate(inputs.columns) if column.name == name)
+    texts = (encoded.columns or inputs.columns)[place].levels
+    cells = encoded.values[:, place]
+    strange = np.array([not inputs.symbols[name].issuperset(text) for text in texts], dtype=np.bool_)
+    known = np.flatnonzero(~np.isnan(cells) & (cells >= 0))
+    for row in known[strange[cells[known].astype(np.int64)]].tolist():
+        if row not in encoded.faults:
+            encoded.unseen.setdefault(row, []).append((name, texts[int(cells[row])]))
 
 
 def _apply_unseen(encoded: Encoded, inputs: Inputs, options: Options) -> None:
@@ -209,6 +226,10 @@ def _apply_unseen(encoded: Encoded, inputs: Inputs, options: Options) -> None:
                 continue
             allowed = list(inputs.columns[place].labels[:100])
             message = "the model does not know this level, and 'unseen' is 'reject'"
+            if name in inputs.symbols:
+                allowed = sorted(inputs.symbols[name])[:100]
+                strange = ", ".join(map(quoted, sorted(set(str(value)) - inputs.symbols[name])[:10]))
+                message = f"the model does not know the symbols {strange}, and 'unseen' is 'reject'"
             encoded.add_fault(row, message, column=name, allowed=allowed, value=value)
 
 

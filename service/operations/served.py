@@ -19,6 +19,7 @@ from learners.explanation import Explanation
 from learners.linear.fitted import FittedLinear
 from learners.neighbors.estimator import NeighborsEstimator
 from learners.neural.fitted import FittedNetwork
+from learners.neural.recurrent.estimator import StepwiseEstimator
 from learners.table import Column, Table
 from learners.trees.descent import Descent
 from learners.trees.estimator import TreeEstimator
@@ -111,7 +112,9 @@ class ServedModel:
         self.size = size
         self.used = 0
         tokens = frozenset(missing_tokens)
-        self.inputs = Inputs(learner.columns_, learner.capabilities.missing, tokens, numbers, most_steps(learner))
+        symbols = learner.known_symbols if isinstance(learner, StepwiseEstimator) else {}
+        missing = learner.capabilities.missing
+        self.inputs = Inputs(learner.columns_, missing, tokens, numbers, most_steps(learner), symbols)
         labels = learner.target_.labels if isinstance(learner, Classifier) else ()
         self.identity = Identity(identity.workspace, identity.name, identity.version, identity.task, labels)
         #: The answer's JSON up to, without, its list of predictions.

@@ -11,8 +11,9 @@ import numpy as np
 
 from learners._accel import uncompiled
 from learners.base import Classifier
-from learners.errors import DataError, LearnerError
+from learners.errors import LearnerError
 from learners.neural.recurrent.estimator import StepwiseEstimator
+from learners.neural.recurrent.state import StateError
 from learners.table import Table
 from learners.types import FloatArray
 from service.errors import Conflict, Fault, Invalid, TooLarge
@@ -49,7 +50,7 @@ def feed(model: ServedModel, sent: Rows, state: Any) -> dict[str, Any]:
         with uncompiled():
             answers, after = learner.feed(table, before)
     except LearnerError as error:
-        parameter = "state" if isinstance(error, DataError) and error.field == "state" else "row"
+        parameter = "state" if isinstance(error, StateError) else "row"
         column = None if parameter == "state" else error.field
         raise Invalid(
             f"The request is not valid: {error}", [Fault(str(error), parameter=parameter, column=column)]

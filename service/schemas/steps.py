@@ -25,8 +25,9 @@ _State = Annotated[
                 "steps": {"type": "integer", "minimum": 0},
                 "window": {"type": "array", "items": _NUMBERS},
                 "units": _NUMBERS,
+                "columns": _NUMBERS,
             },
-            "required": ["model", "version", "steps", "window", "units"],
+            "required": ["model", "version", "steps", "window", "units", "columns"],
             "additionalProperties": False,
         }
     ),
@@ -37,7 +38,8 @@ class StepsRequest(RequestBody):
     """The next piece of a row's sequences, and the state after the piece before."""
 
     row: _Row = Field(
-        description="by column name: of sequences and texts the next steps, as many of each; other columns as ever"
+        description="by column name: of sequences and texts the next steps, as many of each; other columns as "
+        "ever, the same with each piece"
     )
     state: _State = Field(None, description="as it was handed back; absent or null at the beginning of a sequence")
     unseen: Literal["reject", "missing", "other"] = Field(
@@ -65,6 +67,9 @@ class SequenceState(Answer):
         description="of a time-delay network: the inputs of the last steps, the latest first"
     )
     units: list[float] = Field(description="of a recurrent network: the states of its hidden units")
+    columns: list[float] = Field(
+        description="what holds for all steps: which sequences and texts are known, and what the other columns enter as"
+    )
 
 
 class Steps(Answer):

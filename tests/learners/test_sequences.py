@@ -31,8 +31,14 @@ def test_one_sequence_has_one_text_however_it_is_written(value: object) -> None:
 @pytest.mark.parametrize(
     ("value", "said"),
     [
-        ([], "no sequence"),
-        ("", "no sequence"),
+        ([], "is empty; one has at least one step"),
+        ("", "is empty"),
+        ("[]", "is empty"),
+        ("[1,[2]]", "numbers beside arrays"),
+        ([[1], 2], "numbers beside arrays"),
+        ('["1"]', "holds '1', which is no number"),
+        (["1"], "holds '1', which is no number"),
+        ("[NaN]", "no finite number"),
         ("[1,", "no sequence"),
         ("[" * 100_000, "no sequence"),
         (7, "no sequence"),

@@ -26,6 +26,8 @@ from learners.validation import as_table
 
 #: What is answered, as a column; it should be 0 for every row.
 RECONSTRUCTION_ERROR = Column("reconstruction error")
+#: Columns that a warning names at most.
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ class Autoencoder(TrainedByGradients, Regressor):
             learned = self._learn(
                 self._parted(Part(batch, batch, counted), "identity", inputs), self._portion(progress)
             )
+        learned = replace(learned, warnings=(*learned.warnings, *_untold(inputs)))
         self._keep(X, table, target, inputs, OwnInputs(inputs.n_inputs), learned)
         progress(1.0, f"{inputs.n_inputs} inputs, a code of {int(self.hidden_units[-1])}")
         return self
@@ -119,9 +122,12 @@ class Autoencoder(TrainedByGradients, Regressor):
                 field="scaling",
             )
 
-    def _learn(self, examples: Examples, progress: Progress) -> Learned:
+    def _sizes(self, n_inputs: int, n_outputs: int) -> tuple[int, ...]:
         encoder = tuple(map(int, self.hidden_units))
-        units = (examples.n_inputs, *encoder, *encoder[-2::-1], examples.n_inputs)
+        return (n_inputs, *encoder, *encoder[-2::-1], n_inputs)
+
+    def _learn(self, examples: Examples, progress: Progress) -> Learned:
+        units = self._sizes(examples.n_inputs, examples.n_outputs)
         layout = Layout(units, (*[self.activation] * (len(units) - 2), self.output_activation))
         return self._trained(layout, self.loss, examples, progress, ties=_ties(layout) if self.tied else None)
 
@@ -189,6 +195,18 @@ class Autoencoder(TrainedByGradients, Regressor):
     @classmethod
     def _outputs(cls, state: ModelState, made: Self) -> AnyTarget:
         return OwnInputs(made.inputs_.n_inputs)
+
+
+def _untold(inputs: Inputs) -> tuple[str, ...]:
+    """A warning of columns that add nothing to any row's error, whatever it holds there."""
+    told = set(inputs.owners(inputs.n_inputs).tolist())
+    names = [column.name for index, column in enumerate(inputs.columns) if index not in told]
+    if not names:
+        return ()
+    shown = ", ".join(map(quoted, names[:_SHOWN])) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    if not told:
+        return (f"no column varies in the training rows ({shown}): every row counts as coming back unchanged",)
+    return (f"columns that do not vary in the training rows add nothing to any row's error: {shown}",)
 
 
 def _added(errors: FloatArray) -> FloatArray:

@@ -18,8 +18,10 @@ class FeedForward(Prunable):
     """Base of the feed-forward classifier and regressor."""
 
     def _learn(self, examples: Examples, progress: Progress) -> Learned:
-        units = (examples.n_inputs, *map(int, self.hidden_units), examples.n_outputs)
-        layout = Layout(units, (*[self.activation] * len(self.hidden_units), LAST[examples.link]))
+        layout = Layout(
+            self._sizes(examples.n_inputs, examples.n_outputs),
+            (*[self.activation] * len(self.hidden_units), LAST[examples.link]),
+        )
         if self.pruning == "none":
             return self._trained(layout, self._loss(), examples, progress)
         return self._pruned(layout, self._loss(), examples, progress)

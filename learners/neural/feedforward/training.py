@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,10 +13,12 @@ from learners.errors import ParameterError, quoted
 from learners.neural.examples import Examples, Learned, Network, Part
 from learners.neural.feedforward.layers import Layers
 from learners.neural.feedforward.parameters import GradientParameters
+from learners.neural.inputs import expected_inputs
 from learners.neural.layout import Layout
 from learners.neural.problem import Problem, Sample
 from learners.neural.training import Augment, Options, Trained, train
 from learners.params import learner
+from learners.table import Column
 from learners.types import FloatArray, IntArray
 
 #: Most weights: 160 MB, and as much again for each vector of an optimiser.
@@ -41,6 +45,23 @@ class TrainedByGradients(GradientParameters):
         made.augment_ = augment
         return made
 
+    def check_columns(self, columns: Sequence[Column], target: Column | None) -> None:
+        n_outputs = 1 if target is None or target.is_numeric or len(target.levels) < 3 else len(target.levels)
+        self._check_size(self._sizes(expected_inputs(columns), n_outputs))
+
+    def _sizes(self, n_inputs: int, n_outputs: int) -> tuple[int, ...]:
+        """Units of each layer, inputs and outputs among them."""
+        return (n_inputs, *map(int, self.hidden_units), n_outputs)
+
+    def _check_size(self, sizes: tuple[int, ...]) -> None:
+        n_weights = sum((fan_in + 1) * fan_out for fan_in, fan_out in pairwise(sizes))
+        if n_weights > MOST_WEIGHTS:
+            raise ParameterError(
+                f"{sizes[0]} inputs and hidden_units = {quoted(list(self.hidden_units))} make {n_weights} weights; at "
+                f"most {MOST_WEIGHTS} are learned",
+                field="hidden_units",
+            )
+
     def _trained(
         self, layout: Layout, loss: str, examples: Examples, progress: Progress, ties: IntArray | None = None
     ) -> Learned:
@@ -53,12 +74,7 @@ class TrainedByGradients(GradientParameters):
         Raises:
             ParameterError: there are too many weights, or training diverged.
         """
-        if layout.n_weights > MOST_WEIGHTS:
-            raise ParameterError(
-                f"{layout.n_inputs} inputs and hidden_units = {quoted(list(self.hidden_units))} make "
-                f"{layout.n_weights} weights; at most {MOST_WEIGHTS} are learned",
-                field="hidden_units",
-            )
+        self._check_size(layout.sizes)
         rng = np.random.default_rng(examples.seed)
         trained = train(
             self._problem(layout, loss, ties),

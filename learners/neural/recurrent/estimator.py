@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -12,14 +12,14 @@ from learners.base import Progress
 from learners.errors import DataError, ParameterError, quoted
 from learners.neural.estimator import NetworkEstimator
 from learners.neural.examples import Examples, Learned, Part
-from learners.neural.inputs import AnyInputs
+from learners.neural.inputs import AnyInputs, expected_inputs
 from learners.neural.optimizers import RULES
 from learners.neural.recurrent.inputs import StepInputs, longest
 from learners.neural.recurrent.learning import Errors, learn
 from learners.neural.recurrent.network import RecurrentNetwork
-from learners.neural.recurrent.state import State, steps_before
+from learners.neural.recurrent.state import State, columns_before, steps_before
 from learners.neural.recurrent.structure import ACTIVATIONS, Structure
-from learners.neural.recurrent.teaching import EVERY, LAST, NEXT, Following, Lesson, following, lesson
+from learners.neural.recurrent.teaching import EVERY, LAST, NEXT, Following, Lesson, check_following, following, lesson
 from learners.neural.targets import ClassTarget, Link, NumberTarget
 from learners.neural.training import Options, Trained
 from learners.params import choice, flag, integer, learner, real, sizes
@@ -121,6 +121,23 @@ class StepwiseEstimator(NetworkEstimator):
                 field="patience",
             )
 
+    def check_columns(self, columns: Sequence[Column], target: Column | None) -> None:
+        opened = [column for column in columns if column.is_open]
+        if not opened:
+            raise DataError(
+                f"{self.name} goes through sequences or texts step by step, and no column is of kind sequence or text; "
+                "without steps take neural-network-classifier or neural-network-regressor"
+            )
+        if self.taught == NEXT and target is not None:
+            check_following(columns, target)
+        n_outputs = 1 if target is None or target.is_numeric or len(target.levels) < 3 else len(target.levels)
+        plain = [column for column in columns if not column.is_open]
+        self._check_size(self._structure(len(opened) + expected_inputs(plain), n_outputs, "identity"))
+
+    def _structure(self, n_inputs: int, n_outputs: int, link: Link) -> Structure:
+        hidden = tuple(map(int, self.hidden_units))
+        return Structure(n_inputs, hidden, n_outputs, self.activation, link, self.is_recurrent, bool(self.shortcuts))
+
     def _most_delays(self) -> int:
         """How many steps the inputs of one step are, where sequences are so long."""
         return 1
@@ -148,6 +165,8 @@ class StepwiseEstimator(NetworkEstimator):
             outputs = _refitted(outputs, found, weights)
             self._answers = outputs.coded(found.cells)
         super()._fit_rows(X, table, target, weights, outputs, progress)
+        if not any(column.is_open for column in table.columns):
+            self.warnings_ = (*self.warnings_, "no column is of sequences or texts: each row was learned as one step")
         self.columns_ = tuple(map(_forgetting, self.columns_))
         del self._answers
 
@@ -159,8 +178,8 @@ class StepwiseEstimator(NetworkEstimator):
         """Answer after each step of a piece of one row's sequences and texts, which others may follow.
 
         The answers are those to rows with the sequences as long as they are by then, to the bit. Nothing is kept
-        here: who feeds a sequence in pieces hands the state on from each to the next. Columns without steps are those
-        of the row again.
+        here: who feeds a sequence in pieces hands the state on from each to the next. Columns without steps hold for
+        the whole sequence, so each piece has the same.
 
         Args:
             X: a table of one row, as for ``predict``.
@@ -171,25 +190,52 @@ class StepwiseEstimator(NetworkEstimator):
             state after the last as plain JSON.
 
         Raises:
-            DataError: there is not one row, or the state is none of this model's.
+            DataError: there is not one row, or a column without steps is not as in the piece before; names it.
+            StateError: the state is none of this model's.
         """
         table = self.check_table(X)
         if table.n_rows != 1:
             raise DataError(f"steps are fed of one row at a time; there are {table.n_rows}")
-        steps, network = self.inputs_.batch(table).values, self.network_
+        inputs, network = cast("StepInputs", self.inputs_), self.network_
+        steps, held = inputs.batch(table).values, inputs.held(table)
+        if state is not None:
+            self._check_held(table, held, columns_before(state, len(held)))
         if isinstance(network, RecurrentNetwork):
-            before = network.start() if state is None else network.read_state(state)
-            found, after = network.feed(steps, before)
-            return self.outputs_.answers(found), after.to_json()
-        count = 0 if state is None else steps_before(state)
-        return self.outputs_.answers(np.tile(network.scores(steps[:1]), (len(steps), 1))), State(
-            count + len(steps)
-        ).to_json()
+            found, after = network.feed(steps, network.start() if state is None else network.read_state(state))
+        else:
+            found = np.tile(network.scores(steps[:1]), (len(steps), 1))
+            after = State((0 if state is None else steps_before(state)) + len(steps))
+        return self.outputs_.answers(found), replace(after, columns=held).to_json()
+
+    def _check_held(self, table: Table, held: FloatArray, before: FloatArray) -> None:
+        """Refuse a piece whose columns without steps are not those of the pieces before."""
+        changed = np.flatnonzero(held != before)
+        if not len(changed):
+            return
+        index = int(cast("StepInputs", self.inputs_).held_owners()[changed[0]])
+        name, here = self.columns_[index].name, table.values[0, index]
+        if self.columns_[index].is_open:
+            states = ("missing", "known") if np.isnan(here) else ("known", "missing")
+            message = f"column {quoted(name)} is {states[0]} here and was {states[1]} in the steps before"
+        else:
+            missing = " (it is missing here)" if np.isnan(here) else ""
+            message = f"column {quoted(name)} is not as it was in the steps before{missing}"
+        raise DataError(f"{message}; give it alike with each piece of a sequence", field=name)
 
     @property
     def n_weights(self) -> int:
         """P, the number of weights; 0 of a constant answer."""
         return len(self.network_.theta) if isinstance(self.network_, RecurrentNetwork) else 0
+
+    @property
+    def known_symbols(self) -> dict[str, frozenset[str]]:
+        """By column of texts the symbols that training knew; others have no indicator."""
+        inputs = cast("StepInputs", self.inputs_)
+        return {
+            column.name: frozenset(map(chr, inputs.symbol[inputs.owner == index].tolist()))
+            for index, column in enumerate(self.columns_)
+            if column.kind is Kind.TEXT
+        }
 
     def count_steps(self, X: Any) -> int:
         """How many steps the rows have together.
@@ -208,15 +254,7 @@ class StepwiseEstimator(NetworkEstimator):
         ]
 
     def _learn(self, examples: Examples, progress: Progress) -> Learned:
-        structure = Structure(
-            examples.n_inputs * self._delays,
-            tuple(map(int, self.hidden_units)),
-            examples.n_outputs,
-            self.activation,
-            examples.link,
-            self.is_recurrent,
-            bool(self.shortcuts),
-        )
+        structure = self._structure(examples.n_inputs * self._delays, examples.n_outputs, examples.link)
         self._check_size(structure)
         validation = None if examples.validation is None else self._lesson(examples.validation)
         errors = Errors(self._piece(), None if self.clip is None else float(self.clip), float(self.decay))

@@ -100,6 +100,26 @@ class StepInputs:
             values[:, len(self.owner) :] = np.repeat(self.plain.batch(_plain(table)), np.diff(starts), axis=0)
         return values, starts
 
+    def held(self, table: Table) -> FloatArray:
+        """What the first row of a table holds through all steps.
+
+        Of each open column whether its value is known, 1 or 0; then the numbers that the other columns enter as.
+        """
+        known = [
+            float(not np.isnan(table.values[0, index]) and table.values[0, index] != UNSEEN)
+            for index, _ in _opened(table.columns)
+        ]
+        return np.concatenate([known, self.plain.batch(_plain(table.take(np.array([0]))))[0]])
+
+    def held_owners(self) -> IntArray:
+        """The column of each number of :meth:`held`."""
+        opened = np.array([index for index, _ in _opened(self.columns)], dtype=np.int64)
+        return np.concatenate([opened, self._plain_owners()])
+
+    def _plain_owners(self) -> IntArray:
+        plain = np.array([index for index, column in enumerate(self.columns) if not column.is_open], dtype=np.int64)
+        return plain[self.plain.owners(self.plain.n_inputs)]
+
     def take(self, rows: Sequences, chosen: Array) -> Sequences:
         return rows.take(chosen)
 
@@ -112,9 +132,7 @@ class StepInputs:
         return np.tile(self.mean, width // self.n_inputs)
 
     def owners(self, width: int) -> IntArray:
-        plain = np.array([index for index, column in enumerate(self.columns) if not column.is_open], dtype=np.int64)
-        of_plain = plain[self.plain.owners(self.plain.n_inputs)]
-        return np.tile(np.concatenate([self.owner, of_plain]), width // self.n_inputs)
+        return np.tile(np.concatenate([self.owner, self._plain_owners()]), width // self.n_inputs)
 
     def points(self, flats: FloatArray) -> Sequences:
         length = flats.shape[1] // self.n_inputs

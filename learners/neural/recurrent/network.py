@@ -42,15 +42,15 @@ class RecurrentNetwork:
 
     def start(self) -> State:
         """Before the first step."""
-        return State(0, np.zeros((self.delays - 1, self.step_width)), np.zeros(self.structure.n_units))
+        return State(0, np.zeros((self.delays - 1, self.step_width)), np.zeros(self.structure.n_remembered))
 
     def read_state(self, record: Any) -> State:
         """A caller's state.
 
         Raises:
-            DataError: it is none of this network's.
+            StateError: it is none of this network's.
         """
-        return read_state(record, self.delays - 1, self.step_width, self.structure.n_units)
+        return read_state(record, self.delays - 1, self.step_width, self.structure.n_remembered)
 
     def feed(self, steps: FloatArray, state: State) -> tuple[FloatArray, State]:
         """Feed some steps of one sequence.
@@ -63,14 +63,16 @@ class RecurrentNetwork:
             The scores after each step, shape (T, O), and the state after the last.
         """
         found = np.empty((len(steps), self.structure.outputs))
-        window, units = np.vstack([np.zeros((1, self.step_width)), state.window]), state.units[None]
+        window = np.vstack([np.zeros((1, self.step_width)), state.window])
+        units = state.units[None] if self.structure.is_recurrent else self._nothing(1)
         for place, step in enumerate(steps):
             window[0] = step
             together = window.reshape(1, -1)
             units = self._advance(together, units)
             found[place] = scores(self.structure, self._layers, together, units)[0]
             window[1:] = window[:-1].copy()
-        return found, State(state.steps + len(steps), window[1:].copy(), units[0])
+        remembered = units[0, : self.structure.n_remembered]
+        return found, State(state.steps + len(steps), window[1:].copy(), remembered)
 
     def scores(self, rows: Sequences) -> FloatArray:
         """The scores after the last step of each of n sequences, shape (n, O)."""

@@ -11,11 +11,15 @@ import numpy as np
 from learners.errors import DataError, quoted
 from learners.types import FloatArray
 
-_MEMBERS = ("steps", "window", "units")
+_MEMBERS = ("steps", "window", "units", "columns")
 #: More steps than any sequence has.
 _MOST_STEPS = 2**53
 #: No number of a state that a model gave is larger.
 _LARGEST = 1e300
+
+
+class StateError(DataError):
+    """What a caller handed back is no state of this model."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,16 +29,24 @@ class State:
     Attributes:
         steps: how many there were.
         window: the last of them, the latest first, shape (delays - 1, V); 0 before the first.
-        units: states of the hidden units, shape (U,).
+        units: what a recurrent network's hidden units said, shape (U,).
+        columns: what holds for the whole sequence: of each column of sequences or texts 1 if it is known, else 0; then
+            the numbers that the other columns enter as.
     """
 
     steps: int
     window: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     units: FloatArray = field(default_factory=lambda: np.zeros(0))
+    columns: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def to_json(self) -> dict[str, Any]:
         """Numbers that read back to the bit."""
-        return {"steps": self.steps, "window": self.window.tolist(), "units": self.units.tolist()}
+        return {
+            "steps": self.steps,
+            "window": self.window.tolist(),
+            "units": self.units.tolist(),
+            "columns": self.columns.tolist(),
+        }
 
 
 def read_state(record: Any, n_window: int, n_variables: int, n_units: int) -> State:
@@ -46,36 +58,46 @@ def read_state(record: Any, n_window: int, n_variables: int, n_units: int) -> St
         n_units: number of hidden units.
 
     Raises:
-        DataError: another shape, or a number that is none or not finite; says which member.
+        StateError: another shape, or a number that is none or not finite; says which member.
     """
     steps = steps_before(record)
     window = record["window"]
     if not isinstance(window, list) or len(window) != n_window:
-        raise DataError(f"state.window is a list of the last {n_window} steps", field="state")
+        raise StateError(f"state.window is a list of the last {n_window} steps")
     rows = [_numbers(step, n_variables, f"state.window[{place}]") for place, step in enumerate(window)]
     units = _numbers(record["units"], n_units, "state.units")
     return State(steps, np.array(rows, dtype=np.float64).reshape(n_window, n_variables), np.array(units))
+
+
+def columns_before(record: Any, count: int) -> FloatArray:
+    """What held for the whole sequence, by a caller's state; shape (count,).
+
+    Raises:
+        StateError: as :func:`read_state`.
+    """
+    steps_before(record)
+    return np.array(_numbers(record["columns"], count, "state.columns"))
 
 
 def steps_before(record: Any) -> int:
     """How many steps were before, by a caller's state.
 
     Raises:
-        DataError: it has not the members of a state, or the number is none.
+        StateError: it has not the members of a state, or the number is none.
     """
     if not isinstance(record, Mapping) or set(record) != set(_MEMBERS):
-        raise DataError(f"state has the members {', '.join(_MEMBERS)}, as it was handed back", field="state")
+        raise StateError(f"state has the members {', '.join(_MEMBERS)}, as it was handed back")
     steps = record["steps"]
     if isinstance(steps, bool) or not isinstance(steps, int) or not 0 <= steps < _MOST_STEPS:
-        raise DataError(f"state.steps is a number of steps, not {quoted(steps)}", field="state")
+        raise StateError(f"state.steps is a number of steps, not {quoted(steps)}")
     return steps
 
 
 def _numbers(values: Any, count: int, name: str) -> list[float]:
     if not isinstance(values, list) or len(values) != count:
-        raise DataError(f"{name} is a list of {count} numbers", field="state")
+        raise StateError(f"{name} is a list of {count} numbers")
     for value in values:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not is_number or not abs(value) <= _LARGEST:
-            raise DataError(f"{name} holds {quoted(value)}, which is no number of a state", field="state")
+            raise StateError(f"{name} holds {quoted(value)}, which is no number of a state")
     return [float(value) for value in values]

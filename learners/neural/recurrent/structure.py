@@ -41,6 +41,11 @@ class Structure:
         return sum(self.hidden)
 
     @property
+    def n_remembered(self) -> int:
+        """Units whose states the next step depends on."""
+        return self.n_units if self.is_recurrent else 0
+
+    @property
     def n_weights(self) -> int:
         return sum(rows * size for rows, size in self._blocks())
 

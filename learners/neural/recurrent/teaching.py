@@ -11,6 +11,7 @@ last.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -107,7 +108,7 @@ def following(table: Table, target: Series, delays: int) -> Following:
     Raises:
         DataError: there is not one such column, or a step is no class of the target.
     """
-    index = _sole_column(table)
+    index = check_following(table.columns, target.column)
     column = table.columns[index]
     known: dict[float | str, float] = {}
     found: list[FloatArray] = []
@@ -124,11 +125,22 @@ def following(table: Table, target: Series, delays: int) -> Following:
     return Following(np.concatenate(found), np.array([len(own) for own in found], dtype=np.int64))
 
 
-def _sole_column(table: Table) -> int:
-    opened = [index for index, column in enumerate(table.columns) if column.is_open]
+def check_following(columns: Sequence[Column], target: Column) -> int:
+    """The index of the column whose steps tell what follows.
+
+    Raises:
+        DataError: there is not one column of sequences or texts, or the target is of another kind than its steps.
+    """
+    opened = [index for index, column in enumerate(columns) if column.is_open]
     if len(opened) != 1:
-        raise DataError(f"taught = {NEXT} needs one column of sequences or texts; there are {len(opened)}")
-    column = table.columns[opened[0]]
+        names = ", ".join(quoted(columns[index].name) for index in opened)
+        found = f"there are {len(opened)}: {names}" if opened else "there is none"
+        raise DataError(f"taught = {NEXT} needs one column of sequences or texts; {found}")
+    column = columns[opened[0]]
+    if column.kind is Kind.TEXT and target.is_numeric:
+        raise DataError(
+            f"taught = {NEXT} learns classes from texts; column {quoted(column.name)} is text", field=column.name
+        )
     if column.kind is Kind.SEQUENCE and column.levels and step_width(column.levels[0]) > 1:
         raise DataError(
             f"taught = {NEXT} needs sequences of one number a step; column {quoted(column.name)} has "
@@ -147,13 +159,9 @@ def _steps_of(column: Column, cell: float) -> list[float] | str:
 
 
 def _cell_of(value: float | str, column: Column, target: Column, row: int) -> float:
-    text = value if isinstance(value, str) else number_text(value)
-    if target.is_numeric:
-        if isinstance(value, str):
-            raise DataError(
-                f"taught = {NEXT} learns classes from texts; column {quoted(column.name)} is text", field=column.name
-            )
+    if target.is_numeric and not isinstance(value, str):
         return value
+    text = value if isinstance(value, str) else number_text(value)
     cell = target.encode(text)
     if cell == UNSEEN:
         raise DataError(

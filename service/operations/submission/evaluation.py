@@ -50,6 +50,7 @@ def evaluation(asked: Asked, *, needed: bool, methods: tuple[str, ...] = METHODS
         )
         return {"method": method}
     _refuse_idle(asked, given, method)
+    _refuse_strata(asked, given)
     normal: dict[str, Any] = {"method": method}
     if method in _OWNERS["stratified"] and "time" not in given:
         normal["stratified"] = given.get("stratified", True)
@@ -82,6 +83,15 @@ def _refuse_idle(asked: Asked, given: dict[str, Any], method: str) -> None:
                 f"{name} has no effect beside time, whose order parts the rows; give one of the two",
                 f"evaluation.{name}",
             )
+
+
+def _refuse_strata(asked: Asked, given: dict[str, Any]) -> None:
+    """Refuse to keep the shares of classes where there are none."""
+    if given.get("stratified") and asked.learner is not None and asked.learner.capabilities.task != "classification":
+        asked.refuse(
+            f"stratified has no effect on {asked.learner.name}, which learns no classes whose shares could be kept",
+            "evaluation.stratified",
+        )
 
 
 def _folds(asked: Asked, given: dict[str, Any]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from learners import catalog, class_weights, decisions
 from learners.base import Learner
-from learners.errors import ParameterError, quoted
+from learners.errors import DataError, ParameterError, quoted
 from learners.neighbors import estimator as neighbors
 from learners.params import PRESET
 from learners.table import Column
@@ -48,6 +48,21 @@ def parameters(asked: Asked) -> dict[str, Any]:
     if len(asked.faults) == faults_before:
         _check_together(asked, asked.learner, given)
     return dict(given)
+
+
+def check_columns(asked: Asked, features: Sequence[str]) -> None:
+    """Whether the parameters go with the columns; told only where nothing else is wrong."""
+    if asked.learner is None or asked.faults:
+        return
+    made = catalog.make(asked.learner.name, dict(asked.request.get("parameters") or {}))
+    record = asked.columns.get(str(asked.request.get("target")))
+    columns = [Column.from_json(asked.columns[name]) for name in features]
+    try:
+        made.check_columns(columns, None if record is None else Column.from_json(record))
+    except ParameterError as error:
+        asked.refuse(str(error), f"parameters.{error.field}", allowed=_names(error, features))
+    except DataError as error:
+        asked.refuse(str(error), "features", column=error.field)
 
 
 def _check_against_dataset(asked: Asked, learner: type[Learner], name: str, value: Any) -> None:

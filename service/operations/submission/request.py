@@ -19,7 +19,7 @@ from service.operations.submission.columns import features, target, weights
 from service.operations.submission.evaluation import METHODS, SPLITTING, evaluation
 from service.operations.submission.fields import KINDS, LEARNING_KINDS, check_fields
 from service.operations.submission.model import model
-from service.operations.submission.parameters import parameters
+from service.operations.submission.parameters import check_columns, parameters
 from service.operations.submission.selection import selection, shares
 from service.operations.submission.version import against, judged_by, n_parts, output, version
 from service.store.tables import Dataset
@@ -67,6 +67,7 @@ def _learning(asked: Asked, kind: str) -> dict[str, Any]:
         "evaluation": judged,
         "model": model(asked),
     }
+    check_columns(asked, normal["features"])
     if kind == "select" and judged["method"] in methods:
         normal["selection"] = selection(asked, judged)
     if kind == "learning-curve" and judged["method"] in methods:

@@ -230,3 +230,15 @@ def test_answers_that_are_no_numbers_leave_undefined_metrics_and_plain_json():
 def test_the_parameters_of_a_given_learner_are_copied():
     found = cross_validate(Majority(smoothing=1e9), numbered(12), target_of(["a", "a", "b"] * 4), folds=3)
     assert out_of_fold(found.results, 12).probabilities == pytest.approx(0.5, abs=1e-6)
+
+
+def test_squares_that_no_double_holds_are_warned_of():
+    rng = np.random.default_rng(0)
+    table = Table.from_columns({"x": rng.normal(size=20).tolist()})
+    summary = cross_validate(Mean(), table, rng.normal(size=20) * 1e200, folds=2).summary
+    assert summary["metrics"]["mean_squared_error"]["mean"] is None
+    assert summary["metrics"]["root_mean_squared_error"]["mean"] > 1e199
+    assert summary["warnings"] == [
+        "mean_squared_error is beyond the largest number in 2 of 2 folds and null there; root_mean_squared_error "
+        "tells the same"
+    ]

@@ -5,6 +5,7 @@ import pytest
 from sklearn.inspection import permutation_importance as peer
 
 from learners.errors import DataError, ParameterError
+from learners.neural import RecurrentNetworkRegressor
 from learners.reasons import permutation_importance
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
@@ -82,3 +83,15 @@ def test_bad_arguments_are_refused_by_name():
     tree = DecisionTreeClassifier().fit(X, y)
     with pytest.raises(DataError, match="no class"):
         permutation_importance(tree, X, y + 1)
+
+
+def test_sequences_that_are_equally_long_in_a_row_change_places_among_rows_of_one_length():
+    rng = np.random.default_rng(0)
+    rows = [rng.integers(0, 2, length).tolist() for length in (2, 3) * 30]
+    other = [rng.integers(0, 2, len(row)).tolist() for row in rows]
+    table = Table.from_columns({"told": rows, "idle": other})
+    target = np.array([float(row[-1]) for row in rows])
+    model = RecurrentNetworkRegressor(hidden_units=(3,), epochs=60).fit(table, target)
+    told, idle = permutation_importance(model, table, target, repeats=3)
+    assert told.mean > 0.5
+    assert abs(idle.mean) < 0.1 * told.mean

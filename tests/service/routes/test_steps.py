@@ -61,8 +61,91 @@ def test_steps_fed_in_pieces_are_predictions_of_the_beginnings_to_the_bit(api: A
         state = answer["state"]
         assert state["steps"] == end
     assert [one.pop("step") for one in found] == list(range(length))
-    wanted = [{key: value for key, value in one.items() if key != "row"} for one in whole]
+    wanted = [{key: value for key, value in one.items() if key not in ("row", "warnings")} for one in whole]
     assert found == wanted
+
+
+def test_symbols_that_training_did_not_know_are_told(api: Api) -> None:
+    path = "/api/v1/models/words"
+    rows = [{"word": "abxya"}, {"word": "abc"}]
+    answers = api.post(f"{path}/predictions", json={"rows": rows}).json()["predictions"]
+    assert answers[0]["warnings"] == [{"kind": "unseen", "column": "word", "value": "abxya", "treated_as": "other"}]
+    assert "warnings" not in answers[1]
+    refused = api.post(f"{path}/predictions", json={"rows": rows, "unseen": "reject"}).json()["predictions"][0]["error"]
+    (fault,) = refused["errors"]
+    assert fault["message"] == "the model does not know the symbols 'x', 'y', and 'unseen' is 'reject'"
+    assert fault["allowed"] == ["a", "b", "c"]
+    missing = api.post(f"{path}/predictions", json={"rows": rows[:1], "unseen": "missing"}).json()["predictions"][0]
+    absent = api.post(f"{path}/predictions", json={"rows": [{"word": None}]}).json()["predictions"][0]
+    assert missing["probabilities"] == absent["probabilities"]
+    fed = api.post(f"{path}/steps", json={"row": rows[0]}).json()
+    assert fed["warnings"] == answers[0]["warnings"]
+    problem(api.post(f"{path}/steps", json={"row": rows[0], "unseen": "reject"}), 422)
+
+
+def test_a_piece_with_another_value_for_the_whole_sequence_is_refused(api: Api) -> None:
+    path = "/api/v1/models/parity/steps"
+    state = api.post(path, json={"row": {"bits": [1], "side": 2.5}}).json()["state"]
+    assert api.post(path, json={"row": {"bits": [0], "side": 2.5}, "state": state}).status_code == 200
+    for row in ({"bits": [0], "side": 3}, {"bits": [0]}):
+        refused = problem(api.post(path, json={"row": row, "state": state}), 422)
+        assert refused["errors"][0]["column"] == "side"
+        assert refused["errors"][0]["parameter"] == "row"
+        assert "column 'side' is not as it was in the steps before" in refused["detail"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "parameter", "words"),
+    [
+        ({"features": ["side"]}, "features", "no column is of kind sequence or text"),
+        ({"parameters": {"taught": "next-step"}}, "features", "there are 2: 'bits', 'more'"),
+        ({"parameters": {"hidden_units": [1_000] * 9}}, "parameters.hidden_units", "at most 10000000 are learned"),
+        (
+            {"learner": "neural-network-classifier", "features": ["side"], "parameters": {"hidden_units": [5_000] * 2}},
+            "parameters.hidden_units",
+            "1 inputs and hidden_units = [5000, 5000] make 25020001 weights; at most 20000000",
+        ),
+        (
+            {
+                "learner": "autoencoder",
+                "target": None,
+                "features": ["side"],
+                "parameters": {"hidden_units": [5_000, 3_000]},
+            },
+            "parameters.hidden_units",
+            "at most 20000000",
+        ),
+        (
+            {
+                "learner": "autoencoder",
+                "target": None,
+                "features": ["side"],
+                "evaluation": {"method": "k-fold", "stratified": True},
+            },
+            "evaluation.stratified",
+            "learns no classes",
+        ),
+    ],
+)
+def test_what_no_training_could_do_is_refused_at_once(
+    api: Api, changes: dict[str, Any], parameter: str, words: str
+) -> None:
+    rows = [{"bits": row, "more": row, "side": row[0] * 2.5, "odd": "ny"[sum(row) % 2]} for row in BITS]
+    dataset = api.upload(json.dumps(rows).encode(), name="impossible", format="json").json()["id"]
+    asked = {"kind": "train", "dataset": dataset, "target": "odd", "learner": "recurrent-network-classifier"} | changes
+    refused = problem(api.post("/api/v1/jobs", json=asked), 422)
+    assert words in refused["detail"]
+    assert refused["errors"][0]["parameter"] == parameter
+
+
+def test_importances_of_two_sequences_are_measured_among_rows_of_one_length(api: Api) -> None:
+    rows = [{"a": row, "b": row[::-1], "y": float(row[-1])} for row in BITS * 3]
+    dataset = api.upload(json.dumps(rows).encode(), name="pair", format="json").json()["id"]
+    train(api, dataset, target="y", name="pair", learner="recurrent-network-regressor", parameters={"epochs": 40})
+    path, query = "/api/v1/models/pair/importances", {"kind": "permutation", "dataset": dataset}
+    found = api.get(path, params=query)
+    assert found.status_code == 200, found.text
+    assert [one["column"] for one in found.json()["importances"]] == ["a", "b"]
 
 
 @pytest.mark.parametrize("name", ROWS)

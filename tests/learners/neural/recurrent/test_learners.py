@@ -14,6 +14,7 @@ from learners.neural import (
     TimeDelayNetworkClassifier,
     TimeDelayNetworkRegressor,
 )
+from learners.neural.recurrent.state import StateError
 from learners.persist import dump, load
 from learners.table import Column, Kind, Series, Table
 
@@ -124,7 +125,55 @@ def test_a_model_of_all_kinds_of_columns_is_kept_to_the_bit(learner: type[Recurr
         assert one.replayed() == pytest.approx(answer, rel=1e-9)
     fed, state = again.feed(table.take(np.array([0])))
     assert fed[-1] == alone[0]
-    assert again.feed(table.take(np.array([1])), state)[1]["steps"] == state["steps"] + len(table.columns[1].levels[1])
+    assert again.feed(table.take(np.array([0])), state)[1]["steps"] == 2 * state["steps"]
+    with pytest.raises(DataError, match="is not as it was in the steps before; give it alike"):
+        again.feed(table.take(np.array([1])), state)
+
+
+@pytest.mark.parametrize(
+    ("piece", "said"),
+    [
+        ({"age": None}, r"column 'age' is not as it was in the steps before \(it is missing here\)"),
+        ({"age": 4.0}, "column 'age' is not as it was"),
+        ({"pulse": None}, "column 'pulse' is missing here and was known in the steps before"),
+    ],
+)
+def test_a_piece_that_changes_what_holds_for_the_whole_sequence_is_refused(piece: dict[str, Any], said: str) -> None:
+    table, target = table_of_all()
+    made = RecurrentNetworkRegressor(epochs=2).fit(table.select(["pulse", "word", "age"]), target)
+
+    def row(**changes: Any) -> Table:
+        cells = {"pulse": [[1.0, 2.0], [0.0, 1.0]], "word": "xy", "age": 3.0} | changes
+        return Table.from_columns({name: [cell] for name, cell in cells.items()}, made.columns_)
+
+    state = made.feed(row())[1]
+    assert made.feed(row(), state)[1]["steps"] == 4
+    with pytest.raises(DataError, match=said) as refused:
+        made.feed(row(**piece), state)
+    assert refused.value.field == next(iter(piece))
+    with pytest.raises(StateError, match=r"state\.columns is a list of"):
+        made.feed(row(), state | {"columns": [1]})
+
+
+def test_what_cannot_be_learned_is_known_by_the_columns() -> None:
+    bits, word, age = Column("bits", Kind.SEQUENCE), Column("word", Kind.TEXT), Column("age")
+    number = Column("y")
+    with pytest.raises(DataError, match="no column is of kind sequence or text"):
+        RecurrentNetworkRegressor().check_columns([age], number)
+    with pytest.raises(DataError, match="needs one column of sequences or texts; there are 2: 'bits', 'word'"):
+        RecurrentNetworkRegressor(taught="next-step").check_columns([bits, word], number)
+    with pytest.raises(DataError, match="learns classes from texts; column 'word' is text"):
+        TimeDelayNetworkRegressor(taught="next-step").check_columns([word, age], number)
+    with pytest.raises(ParameterError, match="at most 10000000 are learned") as refused:
+        RecurrentNetworkClassifier(hidden_units=(1_000,) * 6).check_columns([bits], BITS)
+    assert refused.value.field == "hidden_units"
+    TimeDelayNetworkClassifier(hidden_units=(1_000,) * 6).check_columns([bits, age], BITS)
+
+
+def test_rows_without_steps_are_warned_of() -> None:
+    table = Table.from_columns({"x": [1.0, 2.0, 3.0]})
+    made = RecurrentNetworkRegressor(epochs=2).fit(table, [1.0, 2.0, 3.0])
+    assert made.training_notes()["warnings"] == ["no column is of sequences or texts: each row was learned as one step"]
 
 
 def test_of_one_answer_steps_are_fed_too() -> None:

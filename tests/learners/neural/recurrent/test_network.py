@@ -99,15 +99,23 @@ def test_a_network_comes_back_from_its_state() -> None:
         ({"window": [[0.0, 1.0], [True, 0.0]]}, r"state.window\[1\] holds true"),
         ({"steps": -1}, "state.steps is a number of steps, not -1"),
         ({"steps": 1.5}, "not 1.5"),
-        ({"more": 1}, "state has the members steps, window, units"),
+        ({"more": 1}, "state has the members steps, window, units, columns"),
     ],
 )
 def test_a_state_that_no_model_gave_is_refused(changes: dict[str, Any], said: str) -> None:
-    made = network(is_recurrent=False, delays=3)
+    made = network(delays=3)
     with pytest.raises(DataError, match=said):
         made.read_state(made.start().to_json() | changes)
     with pytest.raises(DataError, match="state has the members"):
         made.read_state([1])
+
+
+def test_of_a_window_no_unit_is_remembered() -> None:
+    made, steps = network(is_recurrent=False, delays=3), np.random.default_rng(3).normal(size=(5, 2))
+    whole, _ = made.feed(steps, made.start())
+    state = made.feed(steps[:2], made.start())[1].to_json()
+    assert state["units"] == []
+    np.testing.assert_array_equal(made.feed(steps[2:], made.read_state(state))[0], whole[2:])
 
 
 def test_what_is_remembered_begins_with_a_rotation() -> None:

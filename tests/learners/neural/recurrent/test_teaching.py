@@ -85,7 +85,7 @@ def test_numbers_follow_as_numbers_and_as_labels() -> None:
     ("table", "target", "said"),
     [
         (WORDS, Series(NEXT.column, np.zeros(4)), None),
-        (Table.from_columns({"x": [1.0]}), NEXT.take(np.array([0])), "there are 0"),
+        (Table.from_columns({"x": [1.0]}), NEXT.take(np.array([0])), "there is none"),
         (Table.from_columns({"x": [[[1, 2]]]}), NEXT.take(np.array([0])), "column 'x' has 2"),
         (WORDS, Series(Column("y"), np.zeros(4)), "column 'word' is text"),
         (
