@@ -6,8 +6,8 @@
 largest angle between the code of a linear autoencoder and scikit-learn's principal components. ``digits``: accuracy on
 a fourth held out, beside scikit-learn's network of the same layers. ``monks``: accuracy on the published test rows;
 published (Thrun et al. 1991) are back-propagation 100, 100, 93.1 and with weight decay 97.2 percent on the third.
-``sonar``: accuracy in 13 folds, drawn ten times; published (Gorman and Sejnowski 1988) are 77.1 percent without and
-84.5 with hidden units, which common library settings reach some 76 of.
+``sonar``: accuracy in 13 folds, drawn ten times; published (Gorman and Sejnowski 1988) are 77.1, 81.9, 82.0, 83.5,
+84.7 and 84.5 percent with 0, 2, 3, 6, 12 and 24 hidden units; of the training rows 89.4, 96.5, 98.8, 99.7, 99.8, 99.8.
 """
 
 from __future__ import annotations
@@ -94,17 +94,18 @@ def show_digits(seeds: int) -> None:
 
 
 def show_monks(seeds: int) -> None:
-    for number in (1, 2, 3):
-        tables = [read(f"monks-{number}-{part}", "class") for part in ("train", "test")]
-        (table, target), (asked, truth) = tables
-        for decay in (0.0, 0.01):
+    """Descent row by row on sigmoid units, as in the report, but by cross-entropy."""
+    settings = {"activation": "sigmoid", "optimizer": "sgd", "batch": 1, "rate": 0.1, "momentum": 0.0}
+    settings |= {"initial": "uniform", "epochs": 400}
+    for number, hidden in ((1, 3), (2, 2), (3, 4)):
+        (table, target), (asked, truth) = (read(f"monks-{number}-{part}", "class") for part in ("train", "test"))
+        for decay in (0.0, 0.002, 0.01):
             found = []
-            for seed in range(min(seeds, 10)):
-                settings = {"hidden_units": [3 if number < 3 else 4], "optimizer": "rprop", "epochs": 500}
-                model = NeuralNetworkClassifier.from_params(settings | {"decay": decay, "seed": seed})
-                model.fit(_named(table), target)
+            for seed in range(seeds):
+                own = {"hidden_units": [hidden], "decay": decay, "seed": seed}
+                model = NeuralNetworkClassifier.from_params(settings | own).fit(_named(table), target)
                 found.append(100 * model.score(_named(asked), truth))
-            print(f"monks-{number}, decay {decay:g}: {_told(found)} percent, best {max(found):.1f}")
+            print(f"monks-{number}, decay {decay:g}: {_told(found)} percent, {min(found):.1f} to {max(found):.1f}")
 
 
 def _named(table: Any) -> Any:
@@ -116,19 +117,27 @@ def _named(table: Any) -> Any:
 
 
 def show_sonar(seeds: int) -> None:
+    """By the published method (descent row by row on the squared error, 300 epochs, first weights within 0.3), and by
+    the learner's own optimiser with a decay of 0.01."""
     table, target = read("sonar", "Class")
-    for hidden in ([], [2], [12], [24]):
-        found = []
-        for draw in range(min(seeds, 10)):
-            folds = k_fold(table.n_rows, 13, draw, target.codes)
-            right = 0.0
-            for number in range(13):
-                split = folds[number]
-                model = NeuralNetworkClassifier.from_params({"hidden_units": hidden, "decay": 0.01, "seed": draw})
-                model.fit(table.take(split.train), target.take(split.train))
-                right += model.score(table.take(split.test), target.take(split.test)) * len(split.test)
-            found.append(100 * right / table.n_rows)
-        print(f"sonar, hidden {hidden}: {_told(found)} percent")
+    published = {"optimizer": "sgd", "batch": 1, "rate": 0.5, "momentum": 0.0, "epochs": 300, "decay": 0.0}
+    published |= {"activation": "sigmoid", "loss": "squared", "scaling": "none"}
+    published |= {"initial": "uniform", "initial_scale": 0.3}
+    for name, settings in (("as published", published), ("defaults", {"decay": 0.01})):
+        for hidden in ([], [2], [3], [6], [12], [24]):
+            tested, learned = [], []
+            for draw in range(min(seeds, 10)):
+                folds = k_fold(table.n_rows, 13, draw, target.codes)
+                right, known = 0.0, 0.0
+                for number in range(13):
+                    split = folds[number]
+                    model = NeuralNetworkClassifier.from_params(settings | {"hidden_units": hidden, "seed": draw})
+                    model.fit(table.take(split.train), target.take(split.train))
+                    right += model.score(table.take(split.test), target.take(split.test)) * len(split.test)
+                    known += model.score(table.take(split.train), target.take(split.train))
+                tested.append(100 * right / table.n_rows)
+                learned.append(100 * known / 13)
+            print(f"sonar, {name}, hidden {hidden}: {_told(tested)} percent, of training rows {np.mean(learned):.1f}")
 
 
 def _told(values: list[float]) -> str:

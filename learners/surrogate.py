@@ -1,7 +1,8 @@
 """Rules for a learner that has none: a small tree fitted to its answers, and how faithful it is on rows held out.
 
 A surrogate says what the model does about as well as its fidelity tells, no better (Craven and Shavlik 1996). It is
-learned from the model's answers alone, never from the target.
+learned from the model's answers alone, never from the target. In place of a model of sequences and texts it is learned
+from facts of these (:mod:`learners.preprocessing.step_facts`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from learners.base import Classifier, Learner
 from learners.decisions import decide
 from learners.errors import DataError
 from learners.evaluation.folds import hold_out
+from learners.preprocessing.step_facts import step_facts
 from learners.table import Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.regressor import DecisionTreeRegressor
@@ -59,9 +61,10 @@ def surrogate_of(
     codes = answers.cells.astype(np.int64) if isinstance(model, Classifier) else None
     split, _ = hold_out(rows.n_rows, fraction, seed, codes)
     known, judged = split.train, split.test
+    told = step_facts(rows)
     made = (DecisionTreeRegressor if codes is None else DecisionTreeClassifier).from_params({"max_leaves": max_leaves})
-    tree: DecisionTreeClassifier | DecisionTreeRegressor = made.fit(rows.take(known), answers.take(known))
-    found, wanted = _answers(tree, rows.take(judged)).cells, answers.cells[judged]
+    tree: DecisionTreeClassifier | DecisionTreeRegressor = made.fit(told.take(known), answers.take(known))
+    found, wanted = _answers(tree, told.take(judged)).cells, answers.cells[judged]
     fidelity = float(np.mean(found == wanted)) if codes is not None else _r_squared(found, wanted)
     return Surrogate(tree, fidelity, len(judged))
 

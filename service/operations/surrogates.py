@@ -9,6 +9,7 @@ import numpy as np
 from learners._accel import uncompiled
 from learners.base import Classifier
 from learners.errors import LearnerError
+from learners.preprocessing.step_facts import step_facts
 from learners.rules.access import rules_of
 from learners.surrogate import surrogate_of
 from learners.types import IntArray
@@ -39,7 +40,7 @@ def surrogate_rules(
         Invalid: the dataset does not fit the model, or fewer than 2 of its rows count.
     """
     read = read_stored(shelf, model, dataset_id)
-    rows = _drawn(read, len(model.learner.columns_))
+    rows = _drawn(read, step_facts(read.table.take(np.zeros(0, np.int64))).n_columns)
     try:
         with uncompiled():
             found = surrogate_of(model.learner, read.table.take(rows), max_leaves=max_rules)

@@ -5,6 +5,7 @@ import pytest
 
 from learners.ensembles import AdaBoostClassifier, RandomForestRegressor
 from learners.errors import DataError, NotFittedError
+from learners.neural import RecurrentNetworkRegressor
 from learners.rules import rules_of
 from learners.surrogate import surrogate_of
 from learners.table import Table
@@ -45,3 +46,13 @@ def test_one_row_and_an_unfitted_model_are_refused():
     model = DecisionTreeClassifier().fit(table, target)
     with pytest.raises(DataError, match="at least 2 rows"):
         surrogate_of(model, table.take(np.array([0])))
+
+
+def test_in_place_of_a_model_of_sequences_rules_speak_of_their_facts():
+    rng = np.random.default_rng(0)
+    rows = [rng.integers(0, 4, rng.integers(2, 7)).tolist() for _ in range(120)]
+    table = Table.from_columns({"series": rows})
+    model = RecurrentNetworkRegressor(epochs=150).fit(table, np.array([float(row[-1]) for row in rows]))
+    found = surrogate_of(model, table, max_leaves=4)
+    assert found.fidelity > 0.9
+    assert "series, last" in rules_of(found.tree).text()

@@ -251,3 +251,11 @@ def test_folds_in_time_order_judge_a_time_delay_network(api: Api) -> None:
     do_job(api, made.json()["id"])
     found = api.get(made.headers["location"]).json()["result"]
     assert found["evaluation"]["metrics"]["mean_absolute_error"]["mean"] < 1.0
+
+
+def test_rules_in_place_of_a_model_of_sequences_speak_of_their_facts(api: Api) -> None:
+    found = api.get("/api/v1/models/series/rules", params={"surrogate": 3})
+    assert found.status_code == 200, found.text
+    told = found.json()
+    assert told["surrogate"]["measure"] == "r_squared"
+    assert "past[" in str(told["rules"])
