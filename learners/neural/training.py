@@ -159,12 +159,12 @@ def train(
     """
     sample = weighed(sample)
     judged = None if validation is None else weighed(validation)
+    size = f"{len(sample.inputs)} rows, {problem.layout.n_weights} weights"
+    progress(0.0, f"epoch 1 of {options.epochs} begins: {size}")
     if options.optimizer == "lbfgs":
         return _quasi_newton(problem, theta, sample, options, judged, progress)
     judge = sample._replace(inputs=sample.inputs[:0]) if judged is None else judged
     run = _Run(problem, theta, sample, judge, options)
-    size = f"{len(sample.inputs)} rows, {problem.layout.n_weights} weights"
-    progress(0.0, f"epoch 1 of {options.epochs} begins: {size}")
     while run.is_on:
         n_epochs = run.epochs_at_once()
         run.go(run.varied(rng), run.orders(n_epochs, rng), n_epochs)

@@ -92,7 +92,7 @@ def test_progress_tells_epochs_and_cancels(monkeypatch: pytest.MonkeyPatch) -> N
             rng = np.random.default_rng(0)
             options = Options(optimizer, epochs=100)
             train(Problem(SMALL, "squared"), SMALL.initial(rng), XOR, options, rng, progress=progress)
-        done = 30 if optimizer == "adam" else 3
+        done = 20 if optimizer == "adam" else 2
         assert told[-1][0] == done / 100
         assert told[-1][1].startswith(f"epoch {done} of 100, error 0.")
 
