@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import cast
+
 from learners.base import Progress
+from learners.errors import ParameterError
 from learners.neural.examples import Examples, Learned
 from learners.neural.feedforward.pruning import Prunable
+from learners.neural.feedforward.shifting import check_image, shifting
+from learners.neural.inputs import AnyInputs, Inputs
 from learners.neural.layout import Layout
 from learners.neural.targets import Link
-from learners.params import learner
+from learners.neural.training import Augment
+from learners.params import integer, learner
+from learners.table import Column
 
 #: The activation of the output units that goes with a link.
 LAST: dict[Link, str] = {"identity": "linear", "logistic": "sigmoid", "softmax": "softmax", "sigmoids": "sigmoid"}
@@ -16,6 +24,42 @@ LAST: dict[Link, str] = {"identity": "linear", "logistic": "sigmoid", "softmax":
 @learner
 class FeedForward(Prunable):
     """Base of the feed-forward classifier and regressor."""
+
+    image_width: int | None = integer(
+        None,
+        "The columns are the numbers of an image (or of a series), row by row; so many of them make a row. For shift.",
+        minimum=1,
+        none_means="they are no image",
+    )
+    shift: int = integer(
+        0,
+        "By how many places training images are moved at most, up or down and left or right, anew in each epoch; their "
+        "edges are repeated.",
+        minimum=0,
+        maximum=1_000,
+        only_with={"optimizer": ("adam", "sgd", "quickprop", "rprop")},
+    )
+
+    def check_together(self) -> None:
+        super().check_together()
+        if self.shift and self.image_width is None:
+            raise ParameterError("shift has no effect without image_width", field="shift")
+        if self.image_width is not None and not self.shift:
+            raise ParameterError("image_width has no effect without shift", field="image_width")
+
+    def check_columns(self, columns: Sequence[Column], target: Column | None) -> None:
+        super().check_columns(columns, target)
+        if self.image_width is not None:
+            check_image(columns, int(self.image_width))
+
+    def _augment(self, inputs: AnyInputs) -> Augment | None:
+        if self.image_width is None:
+            return super()._augment(inputs)
+        own = cast("Inputs", inputs)
+        check_image(own.columns, int(self.image_width))
+        if self.augment_ is not None:
+            raise ParameterError("shift goes not with a function of one's own that makes inputs", field="shift")
+        return shifting(own, int(self.image_width), int(self.shift))
 
     def _learn(self, examples: Examples, progress: Progress) -> Learned:
         layout = Layout(

@@ -66,7 +66,11 @@ class Prunable(TrainedByGradients):
     def _pruned(self, layout: Layout, loss: str, examples: Examples, progress: Progress) -> Learned:
         """A network that was trained and then pruned; its notes have the curve of errors."""
         learned = self._trained(layout, loss, examples, lambda share, message: progress(_TRAINED * share, message))
-        retrain = None if self.prune_epochs is None else replace(self._options(), epochs=int(self.prune_epochs))
+        retrain = (
+            None
+            if self.prune_epochs is None
+            else replace(self._options(examples.inputs), epochs=int(self.prune_epochs))
+        )
         method, by = _METHODS[self.pruning], self.prune_by
         found = prune(
             self._problem(layout, loss),

@@ -13,7 +13,7 @@ from learners.errors import ParameterError, quoted
 from learners.neural.examples import Examples, Learned, Network, Part
 from learners.neural.feedforward.layers import Layers
 from learners.neural.feedforward.parameters import GradientParameters
-from learners.neural.inputs import expected_inputs
+from learners.neural.inputs import AnyInputs, expected_inputs
 from learners.neural.layout import Layout
 from learners.neural.problem import Problem, Sample
 from learners.neural.training import Augment, Options, Trained, train
@@ -80,7 +80,7 @@ class TrainedByGradients(GradientParameters):
             self._problem(layout, loss, ties),
             layout.initial(rng, self.initial, float(self.initial_scale)),
             sample_of(examples.training),
-            self._options(),
+            self._options(examples.inputs),
             rng,
             validation=None if examples.validation is None else sample_of(examples.validation),
             progress=progress,
@@ -91,7 +91,11 @@ class TrainedByGradients(GradientParameters):
     def _problem(self, layout: Layout, loss: str, ties: IntArray | None = None) -> Problem:
         return Problem(layout, loss, np.where(layout.is_bias(), 0.0, float(self.decay)), ties=ties)
 
-    def _options(self) -> Options:
+    def _augment(self, inputs: AnyInputs) -> Augment | None:
+        """What makes other training inputs in each epoch."""
+        return self.augment_
+
+    def _options(self, inputs: AnyInputs) -> Options:
         batches = self.optimizer in ("sgd", "adam")
         momenta = {"sgd": float(self.momentum), "quickprop": float(self.growth)}
         return Options(
@@ -102,7 +106,7 @@ class TrainedByGradients(GradientParameters):
             epochs=int(self.epochs),
             patience=None if self.patience is None else int(self.patience),
             jitter=float(self.jitter),
-            augment=self.augment_,
+            augment=self._augment(inputs),
         )
 
 

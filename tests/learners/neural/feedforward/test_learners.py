@@ -11,7 +11,11 @@ from sklearn.datasets import load_diabetes, load_digits
 from learners.errors import ParameterError
 from learners.linear import LinearRegressor, LogisticClassifier
 from learners.neural import NeuralNetworkClassifier, NeuralNetworkRegressor
-from learners.table import Table
+from learners.neural.decoding import decoded
+from learners.neural.feedforward.shifting import shifting
+from learners.neural.inputs import Inputs
+from learners.preprocessing.encode import POWER
+from learners.table import MISSING, Column, Table
 from tests.learners.tables import read
 
 XOR = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
@@ -117,10 +121,51 @@ def test_other_inputs_of_the_same_targets_teach_what_they_have_in_common() -> No
         NeuralNetworkClassifier(optimizer="lbfgs").augmenting_by(turned).fit(values, target)
 
 
+def test_images_are_moved_with_their_edges_repeated() -> None:
+    images = np.random.default_rng(0).normal(size=(30, 6))
+    images[:, 4] = 0.5  # a constant column has no input
+    images[3, 1] = MISSING
+    table = Table(tuple(Column(f"p{place}") for place in range(6)), np.asfortranarray(images))
+    inputs = Inputs.fit(table, np.ones(30))
+    batch = inputs.batch(table)
+    moved = shifting(inputs, 3, 1)(batch.copy(), np.random.default_rng(1))
+    cells, before = (decoded(inputs, rows).reshape(-1, 2, 3) for rows in (moved, batch))
+    seen = set()
+    for one, old in zip(cells, before, strict=True):
+        wide = np.pad(old, 1, mode="edge")
+        ways = [(y, x) for y in range(3) for x in range(3)]
+        fits = [way for way in ways if _alike(one, wide[way[0] : way[0] + 2, way[1] : way[1] + 3])]
+        assert fits
+        seen.add(fits[0])
+    assert len(seen) > 6
+    gap = inputs.encoding.kind != POWER
+    np.testing.assert_array_equal(moved[:, gap], batch[:, gap])
+
+
+def _alike(one: np.ndarray, other: np.ndarray) -> bool:
+    told = np.ones((2, 3), dtype=bool)
+    told[1, 1] = False
+    return bool(np.allclose(one[told], other[told], atol=1e-9))
+
+
+def test_what_is_learned_of_moved_rows_holds_for_moved_rows() -> None:
+    first, second = [0, 0, 1, 2, 0, 0, 0], [0, 0, 2, 1, 0, 0, 0]
+    rows, labels = np.array([first, second] * 10, dtype=np.float64), ["up", "down"] * 10
+    rows += np.random.default_rng(0).normal(size=rows.shape) / 100  # a column that does not vary has no input
+    settings = {"scaling": "none", "epochs": 150, "image_width": 7, "shift": 2}
+    model = NeuralNetworkClassifier.from_params(settings).fit(rows, labels)
+    for places in (-2, -1, 1, 2):
+        assert model.predict(np.roll([first, second], places, axis=1).astype(np.float64)).tolist() == ["up", "down"]
+
+
 @pytest.mark.parametrize(
     ("settings", "field", "words"),
     [
         ({"patience": 5}, "patience", "no rows are held out"),
+        ({"shift": 1}, "shift", "no effect without image_width"),
+        ({"image_width": 2}, "image_width", "no effect without shift"),
+        ({"image_width": 3, "shift": 1}, "image_width", "makes no whole rows of 2 columns"),
+        ({"image_width": 2, "shift": 1, "optimizer": "lbfgs"}, "shift", "has no effect with optimizer"),
         ({"optimizer": "rprop", "batch": 8}, "batch", "has no effect with optimizer"),
         ({"optimizer": "lbfgs", "jitter": 0.1}, "jitter", "has no effect with optimizer"),
         ({"loss": "squared", "outputs": "sigmoid"}, "outputs", "has no effect with loss"),
