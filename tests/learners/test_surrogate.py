@@ -55,4 +55,4 @@ def test_in_place_of_a_model_of_sequences_rules_speak_of_their_facts():
     model = RecurrentNetworkRegressor(epochs=150).fit(table, np.array([float(row[-1]) for row in rows]))
     found = surrogate_of(model, table, max_leaves=4)
     assert found.fidelity > 0.9
-    assert "series, last" in rules_of(found.tree).text()
+    assert "series, last" in str(rules_of(found.tree).to_json())
