@@ -27,11 +27,11 @@ class FeedForward(Prunable):
 
     image_width: int | None = integer(
         None,
-        "The columns are the numbers of an image (or of a series), row by row; so many of them make a row. For shift.",
+        "The columns are the numbers of an image (or of a series), row by row; so many of them make a row.",
         minimum=1,
         none_means="they are no image",
     )
-    shift: int = integer(
+    image_shift: int = integer(
         0,
         "By how many places training images are moved at most, up or down and left or right, anew in each epoch; their "
         "edges are repeated.",
@@ -42,10 +42,12 @@ class FeedForward(Prunable):
 
     def check_together(self) -> None:
         super().check_together()
-        if self.shift and self.image_width is None:
-            raise ParameterError("shift has no effect without image_width", field="shift")
-        if self.image_width is not None and not self.shift:
-            raise ParameterError("image_width has no effect without shift", field="image_width")
+        if self.image_shift and self.image_width is None:
+            raise ParameterError("image_shift has no effect without image_width", field="image_shift")
+        if self.image_width is not None and not self.image_shift:
+            raise ParameterError(
+                "image_width has no effect with image_shift = 0; give image_shift", field="image_shift"
+            )
 
     def check_columns(self, columns: Sequence[Column], target: Column | None) -> None:
         super().check_columns(columns, target)
@@ -58,8 +60,10 @@ class FeedForward(Prunable):
         own = cast("Inputs", inputs)
         check_image(own.columns, int(self.image_width))
         if self.augment_ is not None:
-            raise ParameterError("shift goes not with a function of one's own that makes inputs", field="shift")
-        return shifting(own, int(self.image_width), int(self.shift))
+            raise ParameterError(
+                "image_shift goes not with a function of one's own that makes inputs", field="image_shift"
+            )
+        return shifting(own, int(self.image_width), int(self.image_shift))
 
     def _learn(self, examples: Examples, progress: Progress) -> Learned:
         layout = Layout(

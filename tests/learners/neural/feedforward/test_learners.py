@@ -152,7 +152,7 @@ def test_what_is_learned_of_moved_rows_holds_for_moved_rows() -> None:
     first, second = [0, 0, 1, 2, 0, 0, 0], [0, 0, 2, 1, 0, 0, 0]
     rows, labels = np.array([first, second] * 10, dtype=np.float64), ["up", "down"] * 10
     rows += np.random.default_rng(0).normal(size=rows.shape) / 100  # a column that does not vary has no input
-    settings = {"scaling": "none", "epochs": 150, "image_width": 7, "shift": 2}
+    settings = {"scaling": "none", "epochs": 150, "image_width": 7, "image_shift": 2}
     model = NeuralNetworkClassifier.from_params(settings).fit(rows, labels)
     for places in (-2, -1, 1, 2):
         assert model.predict(np.roll([first, second], places, axis=1).astype(np.float64)).tolist() == ["up", "down"]
@@ -162,10 +162,10 @@ def test_what_is_learned_of_moved_rows_holds_for_moved_rows() -> None:
     ("settings", "field", "words"),
     [
         ({"patience": 5}, "patience", "no rows are held out"),
-        ({"shift": 1}, "shift", "no effect without image_width"),
-        ({"image_width": 2}, "image_width", "no effect without shift"),
-        ({"image_width": 3, "shift": 1}, "image_width", "makes no whole rows of 2 columns"),
-        ({"image_width": 2, "shift": 1, "optimizer": "lbfgs"}, "shift", "has no effect with optimizer"),
+        ({"image_shift": 1}, "image_shift", "no effect without image_width"),
+        ({"image_width": 2}, "image_shift", "image_width has no effect with image_shift = 0"),
+        ({"image_width": 3, "image_shift": 1}, "image_width", "makes no whole rows of 2 columns"),
+        ({"image_width": 2, "image_shift": 1, "optimizer": "lbfgs"}, "image_shift", "has no effect with optimizer"),
         ({"optimizer": "rprop", "batch": 8}, "batch", "has no effect with optimizer"),
         ({"optimizer": "lbfgs", "jitter": 0.1}, "jitter", "has no effect with optimizer"),
         ({"loss": "squared", "outputs": "sigmoid"}, "outputs", "has no effect with loss"),
