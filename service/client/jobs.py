@@ -1,0 +1,98 @@
+"""Jobs of a service that were submitted."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from service.client.connection import BASE, Connection
+from service.client.content import Json, in_path
+from service.client.errors import RulewoodError, error_of, job_problem
+
+_FINAL = ("succeeded", "failed", "cancelled")
+
+
+class Jobs(Connection):
+    """Following jobs, ending them, and what they leave to download."""
+
+    def jobs(self, *, state: str | None = None, kind: str | None = None) -> Iterator[Json]:
+        """All jobs, the newest first."""
+        return self._pages("/jobs", {"state": state, "kind": kind})
+
+    def job(self, job_id: str) -> Json:
+        """One job as it stands."""
+        return self._json("GET", f"/jobs/{in_path(job_id)}")
+
+    def wait(self, job: Json | str, *, timeout: float = 3600.0, check: bool = True) -> Json:
+        """Wait until a job has ended and return it.
+
+        Raises:
+            RulewoodError: it failed or was cancelled (unless ``check`` is false).
+            TimeoutError: it had not ended in time.
+        """
+        job_id = job if isinstance(job, str) else str(job["id"])
+        until = time.monotonic() + timeout
+        pause = 0.05
+        while True:
+            found = self.job(job_id)
+            if found["state"] in _FINAL:
+                if check and found["state"] != "succeeded":
+                    raise RulewoodError(0, job_problem(found))
+                return found
+            if time.monotonic() > until:
+                raise TimeoutError(f"job {job_id} is still {found['state']} after {timeout:g} s")
+            time.sleep(pause)
+            pause = min(pause * 1.5, 1.0)
+
+    def events(self, job_id: str, *, after: int = 0) -> Iterator[Json]:
+        """What happens in a job as it happens, until it ends: ``{"id", "event", "data"}``."""
+        headers = {"Last-Event-ID": str(after)} if after else {}
+        with self._http.stream("GET", f"{BASE}/jobs/{in_path(job_id)}/events", headers=headers) as response:
+            if response.status_code != 200:
+                response.read()
+                raise error_of(response)
+            yield from _parse_events(response.iter_lines())
+
+    def cancel(self, job_id: str) -> Json:
+        """Ask a job to stop; asking again does no harm."""
+        return self._json("POST", f"/jobs/{in_path(job_id)}/cancel")
+
+    def retry(self, job_id: str) -> Json:
+        """Submit an ended job once more."""
+        return self._json("POST", f"/jobs/{in_path(job_id)}/retry")
+
+    def delete_job(self, job_id: str) -> None:
+        """Delete an ended job."""
+        self._send("DELETE", f"/jobs/{in_path(job_id)}")
+
+    def download(self, job: Json | str, file: str | Path) -> int:
+        """Write the answers of a prediction that has succeeded to a file; returns their size in bytes."""
+        job_id = job if isinstance(job, str) else str(job["id"])
+        size = 0
+        with self._http.stream("GET", f"{BASE}/jobs/{in_path(job_id)}/download") as response:
+            if response.status_code != 200:
+                response.read()
+                raise error_of(response)
+            with Path(file).open("wb") as out:
+                for block in response.iter_bytes():
+                    size += out.write(block)
+        return size
+
+
+def _parse_events(lines: Iterator[str]) -> Iterator[Json]:
+    fields: dict[str, str] = {}
+    for line in lines:
+        if line.startswith(":"):
+            continue
+        if line:
+            name, _, value = line.partition(":")
+            fields[name] = value.removeprefix(" ")
+        elif "data" in fields:
+            yield {
+                "id": int(fields.get("id", "0")),
+                "event": fields.get("event", "message"),
+                "data": json.loads(fields["data"]),
+            }
+            fields = {}
