@@ -10,7 +10,7 @@ from learners.explanation import name_text, scalar_text
 from learners.types import Value
 
 #: What is known of a value.
-State: TypeAlias = Literal["known", "missing", "unseen"]
+State: TypeAlias = Literal["known", "missing", "unseen", "bounded"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,8 @@ class AttributeContribution:
     Attributes:
         column: its name.
         observed: the row's value; ``None`` where missing or unseen.
-        state: ``known``; ``missing``; or ``unseen``, which a level is that did not occur in training.
+        state: ``known``; ``missing``; ``unseen``, which a level is that did not occur in training; or ``bounded``:
+            known, but what it adds lies beyond 1e300 and counts as that.
         amount: what is added.
         steps: of a sequence or text, as far as the model goes through it step by step, what each step adds.
     """
@@ -44,5 +45,6 @@ class AttributeContribution:
         """``+0.5 (width = 3)``."""
         observed = self.observed
         known = quoted(list(observed)) if isinstance(observed, list | tuple) else scalar_text(observed)
-        value = known if self.state == "known" else self.state
+        value = known if self.state in ("known", "bounded") else self.state
+        value += ", bounded" if self.state == "bounded" else ""
         return f"{self.amount:+.6g} ({name_text(self.column)} = {value})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -79,6 +80,8 @@ class LogisticClassifier(LinearEstimator, Classifier):
         present, codes = np.unique(target.cells[rows], return_inverse=True)
         response = Multinomial(codes.astype(np.float64), max(len(present), 2))
         fitted = self._learned(table.take(rows), response, weights[rows], int(self.folds), progress)
+        if fitted.solutions.warnings and fitted.alpha == 0:
+            fitted = replace(fitted, alpha=SEPARABLE_ALPHA)
         coefficients, intercepts = fitted.solutions.coefficients[0], fitted.solutions.intercepts[0]
         if len(present) == 1:
             coefficients, intercepts = coefficients[:0], intercepts[:0]
@@ -150,8 +153,7 @@ def _judged(
     by_class = np.bincount(response.codes.astype(np.int64), design.weights) / design.total
     null = -2.0 * design.total * float(by_class @ np.log(by_class))
     if fitted.penalty.is_quadratic and errors.size <= MOST_COEFFICIENTS:
-        alpha = SEPARABLE_ALPHA if fitted.solutions.warnings and fitted.alpha == 0 else fitted.alpha
-        problem = problem_of(design, response.codes, response.n_classes, alpha)
+        problem = problem_of(design, response.codes, response.n_classes, fitted.alpha)
         standard = coefficients * design.deviation
         intercepts = fitted.solutions.intercepts[0] + coefficients @ design.mean
         theta = np.column_stack([standard, intercepts])

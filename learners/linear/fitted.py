@@ -17,6 +17,7 @@ from learners.linear.choosing import Tried
 from learners.linear.coefficients import Coefficient, Variable, coefficient, formula_text, variables_of
 from learners.linear.explanation import ContributionExplanation, LinearPredictor
 from learners.linear.inference import Units
+from learners.linear_function import LARGEST
 from learners.link import Link
 from learners.preprocessing.encode import Encoding
 from learners.table import UNSEEN
@@ -127,8 +128,9 @@ class FittedLinear(Learner):
                 column, cell = self.columns_[part.feature], cells[part.feature]
                 unseen = not column.is_numeric and cell == UNSEEN
                 untold = unseen or (isinstance(part, LevelPart) and not isnan(cell) and not part.seen[int(cell)])
-                state: State = "missing" if isnan(cell) else "unseen" if untold else "known"
                 amount = part.amount(function, cell)
+                known: State = "bounded" if abs(amount) >= LARGEST else "known"
+                state: State = "missing" if isnan(cell) else "unseen" if untold else known
                 parts.append(AttributeContribution(column.name, column.decode(cell), state, amount))
             predictors.append(LinearPredictor(label, self.functions_.intercepts[function], tuple(parts)))
         return self._explained(tuple(predictors))

@@ -12,6 +12,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+#: A line and its end; at the end of the text an empty one may follow.
+_LINE = re.compile(r"([^\r\n]*)(?:\r\n|\n|\r|\Z)")
+
 
 class UnclosedQuote(Exception):
     """A quoted cell does not end; ``line`` is where it begins, counted from 1."""
@@ -42,6 +45,9 @@ def records(text: str, delimiter: str, quote: str | None) -> Iterator[tuple[list
     Raises:
         UnclosedQuote: a quoted cell does not end within the text.
     """
+    if quote is None or quote not in text:
+        yield from _unquoted(text, delimiter)
+        return
     pattern = _field(delimiter, quote)
     position, line = 0, 1
     cells: list[str | None] = []
@@ -60,6 +66,13 @@ def records(text: str, delimiter: str, quote: str | None) -> Iterator[tuple[list
             cells, start = [], line
     if cells:  # the text ends with a delimiter: one more, empty, cell
         yield [*cells, None], start, position
+
+
+def _unquoted(text: str, delimiter: str) -> Iterator[tuple[list[str | None], int, int]]:
+    """The same where no quote occurs: several times as fast."""
+    for line, match in enumerate(_LINE.finditer(text), 1):
+        if match[1]:
+            yield [cell or None for cell in match[1].split(delimiter)], line, match.end()
 
 
 def _cell(match: re.Match[str], quote: str | None) -> str | None:

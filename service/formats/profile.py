@@ -15,6 +15,7 @@ from service.formats.relation import relation
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 BINS = 20
+_SHARES = np.linspace(0.0, 1.0, BINS + 1)
 TOP_LEVELS = 20
 #: Beyond this magnitude sums of squares overflow, and are taken of scaled values.
 _HUGE = 1e150
@@ -112,7 +113,10 @@ def _moments(values: FloatArray) -> tuple[float | None, float | None]:
     scale = largest if largest > _HUGE else 1.0
     scaled = values / scale if scale != 1.0 else values
     mean = min(max(float(np.mean(scaled)), float(scaled[0])), float(scaled[-1]))  # rounding may leave the range
-    sd = float(np.std(scaled, mean=np.array([mean]), ddof=1)) if values.size > 1 else None
+    sd = None
+    if values.size > 1:
+        away = scaled - mean
+        sd = float(np.sqrt(np.add.reduce(away * away) / (values.size - 1)))
     return _finite(mean * scale), None if sd is None else _finite(sd * scale)
 
 
@@ -134,8 +138,9 @@ def _histogram(values: FloatArray) -> dict[str, Any]:
     low, high = float(values[0]), float(values[-1])
     if low == high:
         return {"edges": [low, high], "counts": [int(values.size)]}
-    shares = np.linspace(0.0, 1.0, BINS + 1)
-    edges = np.unique(low * (1 - shares) + high * shares)  # of neighbouring doubles some edges coincide
+    edges = low * (1 - _SHARES) + high * _SHARES
+    if (edges[1:] <= edges[:-1]).any():
+        edges = np.unique(edges)  # of neighbouring doubles some edges coincide
     edges[0], edges[-1] = low, high
     below = np.searchsorted(values, edges, side="left")
     below[-1] = values.size

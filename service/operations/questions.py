@@ -10,6 +10,7 @@ from learners.errors import ParameterError
 from learners.reasons.question import Question, next_question
 from learners.table import Table
 from learners.types import Scalar
+from service.errors import Fault, Invalid
 from service.operations.reasoning import Describe, Rows, reason_about, tree_of
 from service.operations.served import ServedModel
 
@@ -23,11 +24,16 @@ def ask_next(
 ) -> dict[str, Any]:
     """For each row what is known, what is still possible, and which value is worth asking for.
 
+    A model that decides as the request wants ranks by the utilities of that.
+
     Raises:
-        Invalid: a cost or utility does not fit the model, or every row is bad. Conflict: the model is no tree of
-            tests on single columns. TooLarge: too many rows.
+        Invalid: utilities are given beside such a decision, a cost or utility does not fit the model, or every row is
+            bad. Conflict: the model is no tree of tests on single columns. TooLarge: too many rows.
     """
 
+    if utility is not None and model.decision is not None:
+        message = "utility has no effect beside decision, whose own utilities rank; give one of them"
+        raise Invalid(f"The request is not valid: {message}", [Fault(message, parameter="utility")])
     target = tree_of(
         model,
         "what an unknown value may still decide is weighed by the shares of a tree's branches, and rules that overlap "
@@ -37,7 +43,7 @@ def ask_next(
     def reason(table: Table) -> list[dict[str, Any]]:
         if utility is not None and target.is_numeric:
             raise ParameterError("utilities are of decisions on classes; the model is a regression", field="utility")
-        utilities = utility_matrix(utility, target)
+        utilities = utility_matrix(utility, target) if model.decision is None else model.decision.utility
         found = next_question(model.learner, table, costs, utilities)
         return [_record(question, model.identity.classes) for question in found]
 

@@ -103,9 +103,10 @@ def question(
     """Tell, for partly filled rows, the answer now, what is still possible, and what is best asked next.
 
     Columns without a value are ranked by the expected gain of knowing them, in bits or in utility, divided by
-    their costs. Absent columns count as unknown. At most 100 rows, fewer of very large trees.
+    their costs; labels are decided by `decision`. Absent columns count as unknown.
+    At most 100 rows, fewer of very large trees.
     """
-    model = services.serving.get(who.workspace, ref)
+    model = under_policies(services.serving.get(who.workspace, ref), Options(decision=body.decision))
     services.metrics.add_rows(len(body.rows))
     describe = describer(minimal=services.settings.error_detail == "minimal")
     rows = Rows(body.rows, body.unseen, body.strict, request.state.bad_numbers)

@@ -18,9 +18,10 @@ class AttributeContribution(Answer):
     observed: _Value | list[float] | list[list[float]] | None = Field(
         description="the row's value, of an unseen level as it was sent; null where missing"
     )
-    state: Literal["known", "missing", "unseen"] = Field(
+    state: Literal["known", "missing", "unseen", "bounded"] = Field(
         description="a missing value counts as the training mean, and adds what the indicator of missing values does; "
-        "an unseen level, which one is too that no training row had, counts as the mean"
+        "an unseen level, which one is too that no training row had, counts as the mean; what a value adds beyond "
+        "1e300, as powers of huge numbers would, counts as 1e300 and is `bounded`"
     )
     contribution: float
     steps: list[float] | None = Field(
@@ -111,7 +112,9 @@ class Coefficients(Answer):
     task: Literal["classification", "regression"]
     classes: list[_Value] | None = None
     link: Literal["identity", "logistic", "softmax"]
-    alpha: float = Field(description="strength of the penalty; 0 without")
+    alpha: float = Field(
+        description="strength of the penalty; 0 without, but for separable classes, which get a ridge and a warning"
+    )
     degree: int
     level: float = Field(description="of the confidence intervals")
     formula: str

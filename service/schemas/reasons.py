@@ -96,6 +96,11 @@ class QuestionRequest(_Rows):
     utility: _Utilities | None = Field(
         None, description="rank by expected utility of the decision; absent: by expected information"
     )
+    decision: Decision = Field(
+        None,
+        description="of a classifier: `possible` tells what is decided so, instead of by what the model was trained "
+        "with, and columns are ranked by the expected utility of that; not beside `utility`; see the predictions",
+    )
 
 
 class Asked(Answer):
@@ -151,6 +156,9 @@ class _Answered(Answer):
 
     row: int = Field(ge=0)
     label: Label | None = None
+    model_label: Label | None = Field(
+        None, description="what the model decides by itself, where the request's decision is another"
+    )
     probabilities: list[float] | None = None
     value: float | None = None
     warnings: list[RowWarning] | None = None
@@ -160,9 +168,6 @@ class _Answered(Answer):
 class CounterfactualsOfRow(_Answered):
     """One row's answer, and the nearest ways to the wanted one."""
 
-    model_label: Label | None = Field(
-        None, description="what the model decides by itself, where the request's decision is another"
-    )
     status: Literal["found", "already", "unreachable"] | None = None
     counterfactuals: list[Counterfactual] | None = None
     why_not: WhyNot | None = Field(None, description="null where the answer is the wanted one, or no leaf has it")
@@ -216,6 +221,7 @@ class Counterfactuals(_OfRows):
 class Questions(_OfRows):
     """The rows in their order."""
 
+    decision: dict[str, Any] | None = Field(None, description="by what labels were decided, if the request said")
     rows: list[QuestionOfRow]
 
 

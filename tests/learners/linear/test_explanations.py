@@ -119,3 +119,12 @@ def test_one_class_is_always_said() -> None:
     assert explanation.text() == "always a"
     assert explanation.replayed().tolist() == [1.0]
     assert model.coefficients() == []
+
+
+def test_what_lies_beyond_the_largest_sum_is_told_to_be_bounded() -> None:
+    x = np.arange(8.0)[:, None]
+    model = LinearRegressor(degree=3).fit(x, x[:, 0] ** 3)
+    near, far = model.explain(np.array([[20.0], [1e200]]))
+    assert [one.predictors[0].contributions[0].state for one in (near, far)] == ["known", "bounded"]
+    assert "bounded" in far.predictors[0].contributions[0].text()
+    assert model.predict(np.array([[20.0]])) == pytest.approx(8000)

@@ -67,6 +67,7 @@ def test_separable_classes_have_a_finite_answer_and_a_warning(n_classes: int) ->
     assert all(np.isfinite(row.estimate) and abs(row.estimate) < 100 for row in model.coefficients())
     assert len(model.warnings_) == 1
     assert "separable" in model.warnings_[0]
+    assert model.alpha_ == 1e-4
     ridge = LogisticClassifier(penalty="ridge", alpha=1e-4).fit(x[:, None], y)
     assert ridge.predict_proba(x[:, None]) == pytest.approx(model.predict_proba(x[:, None]), abs=1e-9)
     assert ridge.warnings_ == ()

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import Invalid, TooLarge, UnsupportedMediaType
+from service.formats.csv_text import records
 from service.formats.options import ENCODINGS
 from service.formats.table_file import rows
 from service.settings import Limits
@@ -228,3 +229,11 @@ print(found.n_rows, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
     n_rows, kilobytes = map(int, done.stdout.split())
     assert n_rows == 2_500_000
     assert kilobytes < 400_000
+
+
+@given(st.text("a, ;\r\n", max_size=30), st.sampled_from(",;"))
+def test_records_without_quotes_are_those_of_the_general_reading(text: str, delimiter: str) -> None:
+    """A quoted first record makes the general reading read the rest."""
+    general = list(records('"q"\n' + text, delimiter, '"'))[1:]
+    quick = list(records(text, delimiter, '"'))
+    assert quick == [(cells, line - 1, end - 4) for cells, line, end in general]

@@ -201,6 +201,11 @@ def test_costs_and_utilities_rank_the_questions(weather: Api) -> None:
     # only an overcast day (4 of 14) is surely played on: 4/14 of a utility of 1
     assert careful["ask"] == "outlook"
     assert careful["candidates"][0]["gain"] == pytest.approx(4 / 14)
+    (decided,) = ask(weather, "question", {"rows": [{}], "decision": {"utility": utility}})["rows"]
+    assert decided["candidates"] == careful["candidates"]
+    (never,) = ask(weather, "question", {"rows": [{}], "decision": {"threshold": {"class": "no", "at": 0}}})["rows"]
+    assert never["possible"] == ["no"]
+    assert never["candidates"][0]["gain"] == 0
 
 
 def test_a_regression_is_asked_for_its_variance(weather: Api) -> None:
@@ -218,6 +223,8 @@ def test_a_regression_is_asked_for_its_variance(weather: Api) -> None:
         ({"utility": {"perhaps": {"yes": 1}}}, "utility"),
         ({"utility": {"yes": {"perhaps": 1}}}, "utility"),
         ({"utility": {"yes": 1}}, "utility.yes"),
+        ({"utility": {"yes": {"yes": 1}}, "decision": {"costs": {"yes": {"no": 2}}}}, "utility"),
+        ({"decision": {"threshold": {"class": "perhaps", "at": 0.5}}}, "decision.threshold"),
         ({"wanted": "yes"}, "wanted"),
         ({"strict": 1}, "strict"),
     ],
