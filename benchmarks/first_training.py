@@ -1,9 +1,11 @@
 """The first training on a machine that never compiled a kernel, and predictions meanwhile.
 
 Starts a service on an empty store with an empty kernel cache, uploads the credit data, trains a first
-model, and then, while a second training runs with a second empty cache, asks for predictions.
+model, and then, while a second training compiles other kernels, asks for predictions. With ``--adult`` the
+first training is of adult's 48,842 rows: too large to be grown before the compiler is done. With
+``--learner`` it is another learner's.
 
-    python benchmarks/first_training.py [--rounds 3]
+    python benchmarks/first_training.py [--rounds 3] [--adult] [--learner neural-network-classifier]
 """
 
 from __future__ import annotations
@@ -24,12 +26,21 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from service.client import Rulewood
 from service.demo.road import TABLE, started_service
+from tests.shared import table_path
+
+TREE = "decision-tree-classifier"
 
 
-def train(client: Rulewood, dataset: str, learner: str, model: str) -> float:
+def adult() -> bytes:
+    """Both parts of adult as one file."""
+    train, test = (table_path(f"adult-{part}.csv").read_bytes() for part in ("train", "test"))
+    return train + test.partition(b"\n")[2]
+
+
+def train(client: Rulewood, dataset: str, target: str, learner: str, model: str) -> float:
     """Seconds from submitting a training to its version being registered."""
     start = time.perf_counter()
-    job = client.train(dataset, target="class", learner=learner, model=model, evaluation={"method": "none"})
+    job = client.train(dataset, target=target, learner=learner, model=model, evaluation={"method": "none"})
     finished = client.wait(job, timeout=300)
     assert finished["state"] == "succeeded", finished
     return time.perf_counter() - start
@@ -44,15 +55,18 @@ def predictions_until(done: threading.Event, address: str, row: dict, answers: l
             time.sleep(0.005)
 
 
-def one_round() -> tuple[float, float, float, list[float]]:
+def one_round(on_adult: bool, learner: str) -> tuple[float, float, float, list[float]]:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NUMBA_CACHE_DIR"] = f"{folder}/kernels"
         start = time.perf_counter()
         with started_service(Path(folder)) as address, Rulewood(address) as client:
             ready = time.perf_counter() - start
-            dataset = client.upload(TABLE, name="credit")["id"]
-            first = train(client, dataset, "decision-tree-classifier", "first")
-            row = {k: v for k, v in client.rows(dataset, limit=1)[0].items() if k != "class"}
+            credit = client.upload(TABLE, name="credit")["id"]
+            dataset, target = (
+                (client.upload(adult(), name="adult.csv")["id"], "income") if on_adult else (credit, "class")
+            )
+            first = train(client, dataset, target, learner, "first")
+            row = {k: v for k, v in client.rows(dataset, limit=1)[0].items() if k != target}
             start = time.perf_counter()
             client.predict("first", [row])
             first_answer = time.perf_counter() - start
@@ -62,7 +76,7 @@ def one_round() -> tuple[float, float, float, list[float]]:
             asking.start()
             # Other kernels: numeric target, so this training compiles while predictions are asked for.
             job = client.train(
-                dataset,
+                credit,
                 target="credit_amount",
                 learner="decision-tree-regressor",
                 model="second",
@@ -77,7 +91,10 @@ def one_round() -> tuple[float, float, float, list[float]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    rounds = [one_round() for _ in range(parser.parse_args().rounds)]
+    parser.add_argument("--adult", action="store_true")
+    parser.add_argument("--learner", default=TREE)
+    asked = parser.parse_args()
+    rounds = [one_round(asked.adult, asked.learner) for _ in range(asked.rounds)]
     print(
         f"{platform.platform()}, Python {platform.python_version()}, numba {numba.__version__}, {os.cpu_count()} cores"
     )

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import update_wrapper
+from functools import cache, update_wrapper
 from types import CellType, CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
@@ -25,6 +25,7 @@ INTERPRETED = os.environ.get("RULEWOOD_INTERPRET") == "1"
 
 _lock = threading.RLock()
 _plain: ContextVar[bool] = ContextVar("plain", default=False)
+_helps: ContextVar[bool] = ContextVar("helps", default=False)
 
 
 def kernel(function: Kernel) -> Kernel:
@@ -101,6 +102,19 @@ def uncompiled() -> Iterator[None]:
         _plain.reset(token)
 
 
+@contextmanager
+def helping() -> Iterator[None]:
+    """Compile from the other end than a process beside does: the inner kernel called last comes first.
+
+    Where the two meet, each loads what the other compiled.
+    """
+    token = _helps.set(True)
+    try:
+        yield
+    finally:
+        _helps.reset(token)
+
+
 class _Deferred:
     """Stands for a kernel until it is called; ``py_func`` is the function as written."""
 
@@ -125,7 +139,17 @@ class _Deferred:
             if _plain.get():
                 return self.py_func(*arguments)
             compiled = self.dispatcher()
+            if _helps.get():
+                from learners._sharing import compile_from_the_end
+
+                compile_from_the_end(self, arguments)
         return compiled(*arguments)
+
+    def called(self) -> list[_Deferred]:
+        """The inner kernels that this one names, in the order of its code."""
+        names = self.py_func.__globals__
+        named = (names.get(name) for name in self.py_func.__code__.co_names)
+        return [one for one in named if isinstance(one, _Deferred) and one is not self]
 
     def dispatcher(self) -> Callable[..., Any]:
         """numba's object for this kernel, made once, after those of the kernels that it calls."""
@@ -134,22 +158,23 @@ class _Deferred:
                 import numba
 
                 function = _resolved(self.py_func)
-                from learners._linking import InnerCompiler, OuterCompiler, place_cache
+                from learners._linking import InnerCompiler, OuterCompiler
+                from learners._sharing import share
 
                 options: dict[str, Any] = {"no_cfunc_wrapper": True, "pipeline_class": OuterCompiler, "cache": True}
                 if self._is_inner:
-                    options |= {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler, "cache": False}
+                    options |= {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler}
                 if self._is_lean:
                     options["_nrt"] = False
                 self._compiled = numba.njit(nogil=True, error_model="numpy", **options)(function)
-                if not self._is_inner:
-                    place_cache(self._compiled, _digest(self.py_func))
+                share(self._compiled, _digest(self.py_func), is_inner=self._is_inner)
                 function.__globals__[function.__name__] = self._compiled  # for one that calls itself
                 if not self._is_inner and self.py_func.__globals__.get(self.py_func.__name__) is self:
                     self.py_func.__globals__[self.py_func.__name__] = self._compiled
             return self._compiled
 
 
+@cache
 def _digest(function: FunctionType) -> str:
     """A hash of the code and the constants of a kernel and of all that it calls."""
     found = hashlib.sha256(repr(_content(function.__code__)).encode())

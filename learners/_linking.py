@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba.core import config
-from numba.core.caching import IndexDataCacheFile
+from llvmlite import binding
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+
+from learners._turns import tell_waiting
 
 
 class _NoEnvironment:
@@ -25,7 +26,7 @@ class _NoEnvironment:
         """Do nothing; only entries from Python read an environment."""
 
 
-class _InnerLibrary(JITCodeLibrary):
+class InnerLibrary(JITCodeLibrary):
     """A library that is neither optimised nor turned into machine code."""
 
     @property
@@ -46,6 +47,12 @@ class _InnerLibrary(JITCodeLibrary):
         self._ensure_finalized()  # type: ignore[no-untyped-call]
         return 0
 
+    def restore(self, bitcode: bytes, reload_init: set[Any]) -> None:
+        """Become the library that was once finalized and kept as bitcode."""
+        self._final_module = binding.parse_bitcode(bitcode)
+        self._reload_init.update(reload_init)
+        self._finalized = True
+
 
 class _OuterLibrary(JITCodeLibrary):
     """A library that keeps what is linked into it to itself."""
@@ -61,7 +68,8 @@ class InnerCompiler(Compiler):
     """numba's compiler, for inner kernels."""
 
     def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
-        library = _InnerLibrary(target_context.codegen(), "inner kernel")  # type: ignore[no-untyped-call]
+        tell_waiting()
+        library = InnerLibrary(target_context.codegen(), "inner kernel")  # type: ignore[no-untyped-call]
         super().__init__(typing_context, target_context, library, *rest)  # type: ignore[no-untyped-call]
 
 
@@ -69,20 +77,7 @@ class OuterCompiler(Compiler):
     """numba's compiler, for kernels that are called from Python."""
 
     def __init__(self, typing_context: Any, target_context: Any, library: Any, *rest: Any) -> None:
+        tell_waiting()
         library = _OuterLibrary(target_context.codegen(), "kernel")  # type: ignore[no-untyped-call]
         library.enable_object_caching()
         super().__init__(typing_context, target_context, library, *rest)  # type: ignore[no-untyped-call]
-
-
-def place_cache(dispatcher: Any, digest: str) -> None:
-    """Let cached machine code be used only for a kernel with this digest, and wherever that kernel is installed.
-
-    numba looks at the source file of the outermost function alone, and would run old code after a change
-    of an inner kernel in another file. In a folder of its own (``NUMBA_CACHE_DIR``) it looks for the code of each
-    place of installation apart; ours is found by what it does, so several checkouts or releases can share a folder.
-    """
-    cache = dispatcher._cache
-    folder, name = cache.cache_path, cache._impl.filename_base
-    if config.CACHE_DIR:  # type: ignore[attr-defined]
-        folder, name = config.CACHE_DIR, f"{dispatcher.py_func.__module__}.{name}-{digest[:16]}"  # type: ignore[attr-defined]
-    cache._cache_file = IndexDataCacheFile(folder, name, digest)  # type: ignore[no-untyped-call]

@@ -8,13 +8,14 @@ import platform
 import sys
 from collections.abc import Iterator
 from importlib.metadata import version
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from learners.base import Learner
-from learners.catalog import LEARNERS
+from learners.catalog import LEARNERS, get
 from learners.errors import LearnerError
 from learners.params import Parameter
 from learners.table import MISSING, Column, Kind, Series, Table
@@ -64,17 +65,16 @@ def compile_default(learner: type[Learner]) -> None:
     _exercise(learner, {})
 
 
-def compile_defaults() -> None:
-    """The same with each learner of the catalogue."""
-    for learner in LEARNERS:
-        compile_default(learner)
+def compile_choice(learner: str, params: dict[str, Any]) -> None:
+    """The same with some parameters."""
+    _exercise(get(learner), params)
 
 
-def compile_all() -> None:
-    """The same with each choice, flag and optional whole number of each learner in turn."""
-    for learner in LEARNERS:
-        for params in _variants(learner.parameters()):
-            _exercise(learner, params)
+def choices() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each learner's name with each choice, flag and optional whole number in turn; the defaults of all first."""
+    everything = [[(learner.name, params) for params in _variants(learner.parameters())] for learner in LEARNERS]
+    for round_ in zip_longest(*everything):
+        yield from (one for one in round_ if one is not None)
 
 
 def _variants(parameters: tuple[Parameter, ...]) -> Iterator[dict[str, Any]]:

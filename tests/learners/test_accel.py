@@ -5,12 +5,25 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
-from learners._accel import INTERPRETED, inner_kernel, kernel, lean_inner_kernel, runs_compiled, uncompiled
+from learners import _sharing
+from learners._accel import (
+    INTERPRETED,
+    _digest,
+    helping,
+    inner_kernel,
+    kernel,
+    lean_inner_kernel,
+    runs_compiled,
+    uncompiled,
+)
 from learners.types import FloatArray
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -89,4 +102,77 @@ def test_machine_code_is_found_by_what_a_kernel_does_not_by_where_it_lies(tmp_pa
         environment = os.environ | {"NUMBA_CACHE_DIR": str(kernels), "PYTHONPATH": f"{tmp_path / place}:{ROOT}"}
         answer = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
         assert answer.stdout.strip() == str(6.0 * step), answer.stderr
-    assert len(list(kernels.glob("*.nbc"))) == 2
+    assert len(list(kernels.glob("sums.*.nbc"))) == len(list(kernels.glob("steps.*.nbc"))) == 2
+
+
+_SHARED = """
+import sys
+from contextlib import nullcontext
+import numpy
+from learners import _accel, _turns
+compiled = []
+with _turns.telling(lambda: compiled.append(1)), _accel.helping() if "help" in sys.argv else nullcontext():
+    import sums
+    print(sums.total(numpy.arange(4.0)), len(compiled))
+"""
+_SUMS = """
+from learners._accel import inner_kernel, kernel
+
+@inner_kernel
+def half(number: float) -> float:
+    return number / 2
+
+@inner_kernel
+def quarter(number: float) -> float:
+    return half(half(number))
+
+@inner_kernel
+def third(numbers: "FloatArray", which: int) -> float:
+    return numbers[which] / 3 + half(2.0)
+
+@kernel
+def total(numbers: "FloatArray") -> float:
+    return quarter(numbers[2]) + third(numbers, len(numbers) - 1)
+"""
+
+
+@pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
+def test_processes_share_what_they_compile_and_compile_nothing_twice(tmp_path: Path) -> None:
+    (tmp_path / "sums.py").write_text(_SUMS)
+    kernels = tmp_path / "kernels"
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(kernels), "PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    command = [sys.executable, "-c", _SHARED]
+
+    def answers(*arguments: str) -> list[float]:
+        said = subprocess.run([*command, *arguments], env=environment, capture_output=True, text=True, check=True)
+        return [float(number) for number in said.stdout.split()]
+
+    helper = subprocess.Popen([*command, "help"], env=environment, stdout=subprocess.PIPE, text=True)
+    total, _ = answers()
+    assert helper.communicate()[0].split()[0] == str(total) == "2.5"
+    assert len(list(kernels.glob("*.nbc"))) == 4
+    assert answers() == answers("help") == [2.5, 0]  # all is there
+    for path in kernels.glob("sums.sums.total-*"):
+        path.unlink()
+    assert answers() == [2.5, 1]  # the inner kernels are there
+
+
+@pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
+def test_a_helper_compiles_inner_kernels_last_one_first_with_the_types_they_are_called_with(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    names: list[str] = []
+    monkeypatch.setattr(_sharing, "turn", lambda folder, work: names.append(work) or nullcontext())
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    made: dict[str, Any] = {"__name__": "learners.sums"}
+    source = tmp_path / "sums.py"
+    source.write_text(_SUMS)
+    exec(compile(_SUMS, str(source), "exec"), made)
+    numbers = np.arange(4.0)
+    with helping():
+        assert made["total"](numbers) == 2.5
+    inner = [made[name].dispatcher() for name in ("half", "quarter", "third")]
+    assert [len(dispatcher.signatures) for dispatcher in inner] == [1, 1, 1]
+    digests = [_digest(made[name].py_func) for name in ("half", "third", "quarter")]
+    first = list(dict.fromkeys(work.split()[0] for work in names))
+    assert first[:3] == digests

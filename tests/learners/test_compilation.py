@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from learners import compilation
-from learners.compilation import _sample, _variants, marks
+from learners.catalog import LEARNERS
+from learners.compilation import _sample, _variants, choices, marks
 from learners.trees import DecisionTreeClassifier
 
 
@@ -20,6 +21,14 @@ def test_every_choice_flag_and_whole_number_is_tried() -> None:
             assert set(values) == set(parameter.choices)
         elif parameter.type in ("boolean", "integer"):
             assert values
+
+
+def test_the_defaults_of_all_come_before_any_choice() -> None:
+    everything = list(choices())
+    first = everything[: len(LEARNERS)]
+    assert first == [(learner.name, {}) for learner in LEARNERS]
+    assert all(params for _, params in everything[len(LEARNERS) :])
+    assert len({name for name, _ in everything}) == len(LEARNERS)
 
 
 def test_the_sample_has_every_kind_and_missing_values_among_its_cells() -> None:

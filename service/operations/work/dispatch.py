@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from learners.base import Progress
 from service.operations.work import learning_curve, predicting, selecting, training, version
+from service.operations.work.kernels import telling_of_compiling
 from service.operations.work.part import Kind, Part, Request, Result, Results, opened
 from service.store.tables import Job
 
@@ -51,8 +52,9 @@ def run_part(arguments: dict[str, Any], progress: Progress) -> Result:
     """
     store, blobs = opened(arguments["store"], arguments["cache"], arguments["cache_bytes"])
     request = arguments["request"]
-    part = Part(arguments["part"], request, arguments["job_id"], store, blobs, progress, arguments)
-    return KINDS[request["kind"]].run(part)
+    with telling_of_compiling(progress) as told:
+        part = Part(arguments["part"], request, arguments["job_id"], store, blobs, told, arguments)
+        return KINDS[request["kind"]].run(part)
 
 
 def finish(session: Session, job: Job, parts: Mapping[str, Result]) -> Result:

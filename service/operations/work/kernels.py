@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
-import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager
+from itertools import cycle
 from pathlib import Path
 
 from learners import catalog
-from learners._accel import uncompiled
+from learners._accel import helping, uncompiled
+from learners._turns import telling
 from learners.base import Progress
-from learners.compilation import compile_all, compile_default, marks
+from learners.compilation import choices, compile_choice, compile_default, marks
 
 #: A tree of so many cells is grown in a few seconds by plain Python.
 _FEW_CELLS = 30_000
-#: After so long a large part compiles by itself; how often it looks before.
-_COMPILER_SECONDS, _LOOK_SECONDS = 300.0, 0.2
+#: Processes that compile everything; each takes some 700 MB.
+_MOST_PROCESSES = 4
+#: What a part says meanwhile.
+WAITING = "waiting for the compiler, once on a machine"
 #: Added to the priority number of the process that compiles.
 _NICENESS = 5
 
@@ -41,8 +47,11 @@ def is_compiled(done: Path) -> bool:
 
 
 def compile_for_good() -> None:
-    """Compile all that any choice of any learner's needs, and leave word of it beside the machine code."""
-    compile_all()
+    """Compile what any choice of any learner's needs, on several cores, and leave word of it."""
+    spawned = multiprocessing.get_context("spawn")
+    everything = list(choices())
+    with ProcessPoolExecutor(min(os.cpu_count() or 1, _MOST_PROCESSES), spawned) as pool:
+        list(pool.map(_compile_one, *zip(*everything, strict=True), cycle((False, True))))
     done = marks()
     if done is not None:
         for learner in catalog.LEARNERS:
@@ -56,25 +65,39 @@ def warm(compiled: Path) -> None:
             compile_default(learner)
 
 
-def kernels(compiled: str | None, learner: str, n_cells: int, progress: Progress) -> AbstractContextManager[None]:
+def _compile_one(learner: str, params: dict[str, object], helps: bool) -> None:
+    with helping() if helps else contextlib.nullcontext():
+        compile_choice(learner, params)
+
+
+def kernels(compiled: str | None, learner: str, n_cells: int) -> AbstractContextManager[None]:
     """How kernels are run: those of a small part as plain Python, as long as they are being compiled.
 
     The first training on a machine so takes some seconds instead of the compiler's time; the model is
-    the same to the bit. A large part waits for the compiler, and so does a network, which goes through its rows often.
+    the same to the bit. A large part shares the compiling with the process beside, and so does a network, which goes
+    through its rows often.
 
     Args:
         compiled: the folder of :func:`compile_ahead`, if there is one.
         learner: its name in the catalogue.
         n_cells: of the table, as often as it is learned from.
-        progress: told of the waiting.
     """
-    if compiled is None:
+    if compiled is None or (Path(compiled) / learner).exists():
         return contextlib.nullcontext()
-    flag = Path(compiled) / learner
-    if not flag.exists() and n_cells <= _FEW_CELLS and catalog.get(learner).learns_uncompiled:
+    if n_cells <= _FEW_CELLS and catalog.get(learner).learns_uncompiled:
         return uncompiled()
-    give_up_at = time.monotonic() + _COMPILER_SECONDS
-    while not flag.exists() and flag.parent.exists() and time.monotonic() < give_up_at:
-        progress(0.0, "waiting for the compiler, once on a machine")
-        time.sleep(_LOOK_SECONDS)
-    return contextlib.nullcontext()
+    return helping()
+
+
+@contextlib.contextmanager
+def telling_of_compiling(progress: Progress) -> Iterator[Progress]:
+    """A part's progress, which meanwhile also says when the part waits for the compiler."""
+    reached = 0.0
+
+    def remembering(share: float, message: str) -> None:
+        nonlocal reached
+        reached = share
+        progress(share, message)
+
+    with telling(lambda: progress(reached, WAITING)):
+        yield remembering

@@ -44,7 +44,7 @@ def run(part: Part) -> Result:
     }
     cells = cells_to_learn(request, data.table)
     try:
-        with kernels(part.options.get("compiled"), request["learner"], cells, part.progress), refusals(fold):
+        with kernels(part.options.get("compiled"), request["learner"], cells), refusals(fold):
             result = evaluate_fold(
                 lambda: make_learner(request),
                 data.table,

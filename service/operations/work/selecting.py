@@ -73,9 +73,7 @@ def expected(request: Request) -> int:
 def run(part: Part) -> Result:
     """A fold of a candidate, an outer fold, or the fit."""
     data = part.data
-    with kernels(
-        part.options.get("compiled"), part.request["learner"], cells_to_learn(part.request, data.table), part.progress
-    ):
+    with kernels(part.options.get("compiled"), part.request["learner"], cells_to_learn(part.request, data.table)):
         match = _NAME.fullmatch(part.name)
         if part.name == FIT or match is None:
             return _fit(part, data)

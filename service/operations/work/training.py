@@ -28,7 +28,7 @@ def run(part: Part) -> Result:
     """A fold's result, or of ``fit`` the hash of the stored model and what it says of itself."""
     data = part.data
     cells = cells_to_learn(part.request, data.table)
-    with kernels(part.options.get("compiled"), part.request["learner"], cells, part.progress):
+    with kernels(part.options.get("compiled"), part.request["learner"], cells):
         if part.name == FIT:
             return fit(part, make_learner(part.request), data)
         return evaluating.evaluate(part)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from learners import catalog, persist
+from learners import _accel, _turns, catalog, persist
 from learners.errors import DataError
 from learners.evaluation import cross_validate
 from learners.table import Column, Table
@@ -313,22 +313,27 @@ def test_small_parts_do_not_wait_for_the_compiler_and_find_the_same(bench, learn
         assert result == json.loads(json.dumps(bench.run(request, part)))
 
 
-def test_large_parts_wait_for_the_compiler(bench, monkeypatch):
-    monkeypatch.setattr(kernels, "_FEW_CELLS", 10)
-    request = bench.request(bench.small())
-    done = bench.folder / "done"
-    done.mkdir()
+def test_large_parts_and_networks_compile_from_the_end_until_word_is_there(tmp_path):
+    def helps(learner, n_cells, compiled):
+        with kernels.kernels(compiled, learner, n_cells):
+            return _accel._helps.get(), _accel._plain.get()
+
+    tree, network = "decision-tree-classifier", "neural-network-classifier"
+    (tmp_path / tree).touch()
+    assert helps(tree, 10**6, str(tmp_path)) == helps(tree, 10, None) == (False, False)
+    missing = str(tmp_path / "missing")
+    assert helps(tree, 10, missing) == (False, True)
+    assert helps(tree, 10**6, missing) == helps(network, 10, str(tmp_path)) == (True, False)
+
+
+def test_a_part_that_waits_for_the_compiler_says_so_and_how_far_it_is():
     told = []
-
-    def progress(share, message):
-        told.append(message)
-        if len(told) == 3:
-            (done / "decision-tree-classifier").touch()
-
-    result = work.run_part(bench.arguments(request, "fit") | {"compiled": str(done)}, progress)
-    assert told[:3] == ["waiting for the compiler, once on a machine"] * 3
-    assert told[3:4] != told[:1]
-    assert result == bench.run(request, "fit")
+    with kernels.telling_of_compiling(lambda share, message: told.append((share, message))) as progress:
+        _turns.tell_waiting()
+        progress(0.25, "3 nodes")
+        _turns.tell_waiting()
+    _turns.tell_waiting()
+    assert told == [(0.0, kernels.WAITING), (0.25, "3 nodes"), (0.25, kernels.WAITING)]
 
 
 def test_whole_jobs_with_a_worker_that_is_killed(bench, start_worker):
