@@ -37,10 +37,15 @@ def _are_equal(flags: Any, others: Any) -> Any:
     return _compare(flags, others)
 
 
-_compare = TargetConfig.__eq__
-_hash_of = functools.cache(lambda kind: hash(tuple(sorted(kind.options))))
-TargetConfig.__eq__ = _are_equal  # type: ignore[assignment]
-TargetConfig.__hash__ = lambda flags: _hash_of(type(flags))  # type: ignore[assignment]
+@functools.cache
+def _hash_of(kind: Any) -> int:
+    return hash(tuple(sorted(kind.options)))
+
+
+_flags: Any = TargetConfig
+_compare = _flags.__eq__
+_flags.__eq__ = _are_equal
+_flags.__hash__ = lambda flags: _hash_of(type(flags))
 
 
 class _InnerResults(CompileResultCacheImpl):
@@ -61,7 +66,8 @@ class _InnerResults(CompileResultCacheImpl):
             initialise()
         library = InnerLibrary(target_context.codegen(), name)  # type: ignore[no-untyped-call]
         library.restore(bitcode, reload_init)
-        return CompileResult(
+        result: Any = CompileResult
+        return result(
             target_context=target_context,
             typing_context=target_context.typing_context,
             library=library,
