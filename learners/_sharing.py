@@ -8,7 +8,6 @@ This module imports numba; :mod:`learners._accel` imports it when the first kern
 
 from __future__ import annotations
 
-import functools
 import inspect
 import itertools
 import secrets
@@ -37,15 +36,10 @@ def _are_equal(flags: Any, others: Any) -> Any:
     return _compare(flags, others)
 
 
-@functools.cache
-def _hash_of(kind: Any) -> int:
-    return hash(tuple(sorted(kind.options)))
-
-
 _flags: Any = TargetConfig
 _compare = _flags.__eq__
 _flags.__eq__ = _are_equal
-_flags.__hash__ = lambda flags: _hash_of(type(flags))
+_flags.__hash__ = lambda flags: len(flags.options)  # numba's depends on the options' names alone too
 
 
 class _InnerResults(CompileResultCacheImpl):
