@@ -1,11 +1,11 @@
 """Optimal brain damage against magnitude: test error over the share of links removed, 10 seeds.
 
-    python benchmarks/neural_pruning.py [--seeds 10]
+    python benchmarks/neural_pruning.py [--seeds 10] [--rate 0.05] [--epochs 20]
 
 scikit-learn's digits (8 x 8), 400 rows to learn from and 1,397 to test; a network 64-20-10 (tanh, softmax,
 cross-entropy, decay 0.001) trained by Rprop for 150 epochs, then pruned to nothing in steps of a tenth of the links
-left: by optimal brain damage (Gauss-Newton), by each weight in turn and by magnitude, each with 20 epochs of Rprop
-after every step and without any. The three begin with the same trained weights. The two that know the loss are compared
+left: by optimal brain damage (Gauss-Newton), by each weight in turn and by magnitude, each with some epochs of Rprop
+after every step (``rate``: its first steps) and without any. The three begin with the same trained weights. The two that know the loss are compared
 with magnitude seed by seed (mean difference and its standard error).
 """
 
@@ -63,7 +63,10 @@ def curve(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=10)
-    seeds = parser.parse_args().seeds
+    parser.add_argument("--rate", type=float, default=0.05)
+    parser.add_argument("--epochs", type=int, default=20)
+    given = parser.parse_args()
+    seeds = given.seeds
     print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}; {seeds} seeds")
     start = time.process_time()
     found: dict[tuple[str, bool], list[np.ndarray]] = {(m, again): [] for again in (True, False) for m in METHODS}
@@ -72,7 +75,7 @@ def main() -> None:
         rng = np.random.default_rng(seed)
         theta = train(PROBLEM, LAYOUT.initial(rng), training, Options("rprop", epochs=150), rng).theta
         for (method, again), curves in found.items():
-            retrain = Options("rprop", epochs=20) if again else None
+            retrain = Options("rprop", given.rate, epochs=given.epochs) if again else None
             curves.append(curve(method, retrain, seed, theta, training, test))
     print("| share of links left | " + " | ".join(f"{share:.0%}" for share in LEFT) + " |")
     print("|---" * (len(LEFT) + 1) + "|")

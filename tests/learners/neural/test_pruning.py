@@ -85,6 +85,23 @@ def test_damage_without_bends_is_the_exact_rise_of_the_error(decay: float) -> No
     assert curves[0].validation.size == 0
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_optimal_brain_damage_takes_more_links_than_magnitude_at_equal_error(seed: int) -> None:
+    """Inputs of unequal spread: a link's size tells little of what it does."""
+    rng = np.random.default_rng(seed)
+    inputs = rng.normal(size=(200, 6)) * [1, 1, 0.1, 0.1, 3, 3]
+    labels = (inputs[:, :1] + 10 * inputs[:, 2:3] * inputs[:, 1:2] > 0).astype(np.float64)
+    rows, layout = Sample(inputs, labels, np.ones(200)), Layout((6, 10, 1), ("tanh", "sigmoid"))
+    problem = Problem(layout, "cross-entropy", decay=1e-3)
+    theta = train(problem, layout.initial(rng), rows, Options("rprop", epochs=200), rng).theta
+    left = [
+        int(found.curve.links[found.kept])
+        for method in ("damage", "magnitude")
+        for found in [prune(problem, theta, rows, Pruning(method, share=0.0, tolerance=0.2), rng)]
+    ]
+    assert left[0] < left[1]
+
+
 def test_units_go_with_all_their_links_and_the_answers_stay() -> None:
     layout = Layout((2, 3, 2, 1), ("tanh", "relu", "linear"))
     theta = layout.initial(np.random.default_rng(0), "uniform")
