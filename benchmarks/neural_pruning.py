@@ -5,8 +5,8 @@
 scikit-learn's digits (8 x 8), 400 rows to learn from and 1,397 to test; a network 64-20-10 (tanh, softmax,
 cross-entropy, decay 0.001) trained by Rprop for 150 epochs, then pruned to nothing in steps of a tenth of the links
 left: by optimal brain damage (Gauss-Newton), by each weight in turn and by magnitude, each with some epochs of Rprop
-after every step (``rate``: its first steps) and without any. The three begin with the same trained weights. The two that know the loss are compared
-with magnitude seed by seed (mean difference and its standard error).
+after every step (``rate``: its first steps) and without any. The three begin with the same trained weights. The two
+that know the loss are compared with magnitude seed by seed (mean difference and its standard error).
 """
 
 from __future__ import annotations
