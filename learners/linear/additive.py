@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import isnan
 
 import numpy as np
@@ -115,9 +116,28 @@ class AdditiveFunctions:
     def value(self, function: int, cells: Sequence[float]) -> float:
         """One function of one row, in plain floats."""
         total = self.intercepts[function]
-        for part in self.parts:
-            total += part.amount(function, cells[part.feature])
+        for part, slope, place, factor, offset, unit in self._lines[function]:
+            if slope is not None:  # straight lines are most of all parts, so their usual case stands here
+                scaled = (cells[place] * factor - offset) / unit
+                amount = slope * scaled
+                if -LARGEST <= scaled <= LARGEST and -LARGEST <= amount <= LARGEST:
+                    total += amount
+                    continue
+            total += part.amount(function, cells[place])
         return total
+
+    @cached_property
+    def _lines(self) -> list[list[tuple[NumberPart | LevelPart, float | None, int, float, float, float]]]:
+        """For each function its parts with slope, place, factor, offset and unit; no slope where one is no line."""
+        return [[self._line(part, function) for part in self.parts] for function in range(len(self.intercepts))]
+
+    @staticmethod
+    def _line(
+        part: NumberPart | LevelPart, function: int
+    ) -> tuple[NumberPart | LevelPart, float | None, int, float, float, float]:
+        if isinstance(part, LevelPart) or part.is_ranked or len(part.powers[function]) > 1:
+            return part, None, part.feature, 1.0, 0.0, 1.0
+        return part, part.powers[function][0], part.feature, part.factor, part.offset, part.unit
 
 
 def additive(
