@@ -14,6 +14,12 @@ from learners._accel import lean_inner_kernel
 from learners.trees.problem import WEIGHT, Problem, Rules, Work
 from learners.types import FloatArray, IntArray
 
+#: The sign bit of a new id, by which a row that goes to several branches is known, and all the others.
+_SIGN = 1 << 31
+_UNSIGNED = _SIGN - 1
+#: How far an int64 is shifted for its sign alone to be left.
+_LAST_BIT = 63
+
 
 @lean_inner_kernel
 def number_children(
@@ -22,7 +28,7 @@ def number_children(
     """Give new ids from ``place`` on, branch after branch, and move the arrays kept by id.
 
     In each branch with a positive share, the rows with a missing value come first, in the order of
-    ``absent``. Their old ids get ``new_id`` -1 - (position in ``absent``).
+    ``absent``. Their old ids get for ``new_id`` what it would be in the first branch, with the sign bit set.
     """
     if branches == 2 and missing == 0:
         halve_rows(problem, work, start, end)
@@ -42,7 +48,7 @@ def number_children(
             work.new_id[one] = work.cursor[b]
             work.cursor[b] += 1
     for q in range(missing):
-        work.new_id[work.absent[q]] = -1 - q
+        work.new_id[work.absent[q]] = place + q - _SIGN
     move_rows(problem, work, start, end, place, branches)
     if not rules.unit:
         move_numbers(problem.numbers[WEIGHT], work, start, end, place, branches)
@@ -102,7 +108,7 @@ def move_rows(problem: Problem, work: Work, start: int, end: int, place: int, br
             continue
         for b in range(branches):
             if work.branches[b].share > 0.0:
-                work.keys[work.branches[b].first - 1 - new - place] = problem.row[one]
+                work.keys[work.branches[b].first + (new & _UNSIGNED) - 2 * place] = problem.row[one]
     total = work.branches[branches - 1].first + work.branches[branches - 1].count - place
     for i in range(total):
         problem.row[place + i] = work.keys[i]
@@ -118,7 +124,8 @@ def move_numbers(numbers: FloatArray, work: Work, start: int, end: int, place: i
             continue
         for b in range(branches):
             if work.branches[b].share > 0.0:
-                work.spare_numbers[work.branches[b].first - 1 - new - place] = numbers[one] * work.branches[b].share
+                at = work.branches[b].first + (new & _UNSIGNED) - 2 * place
+                work.spare_numbers[at] = numbers[one] * work.branches[b].share
     total = work.branches[branches - 1].first + work.branches[branches - 1].count - place
     for i in range(total):
         numbers[place + i] = work.spare_numbers[i]
@@ -154,7 +161,8 @@ def move_column(
             continue
         for b in range(branches):
             if work.branches[b].alive:
-                spare[cursor[b] - place] = key + ((work.branches[b].first - 1 - new - old) << shift)
+                own = work.branches[b].first - place + (new & _UNSIGNED)
+                spare[cursor[b] - place] = key + ((own - old) << shift)
                 cursor[b] += 1
     copy_alive(work, keys, place, branches)
 
@@ -201,22 +209,21 @@ def share_column(problem: Problem, work: Work, spare: IntArray, keys: IntArray, 
     """The same where rows miss the value: these go to both sides. The children may lie elsewhere."""
     shift = problem.layout.label_bits
     id_mask = (np.int64(1) << (problem.layout.rank_shift - shift)) - 1
-    first = work.branches[0].first
-    middle = work.branches[1].first
+    first = np.int64(work.branches[0].first)
+    middle = np.int64(work.branches[1].first)
     apart = (middle - first) << shift
+    new_id = work.new_id
     left = np.uint64(first)
     right = np.uint64(0)
     for i in range(np.uint64(start), np.uint64(end)):
         key = keys[i]
         old = (key >> shift) & id_mask
-        new = np.int64(work.new_id[np.uint64(old)])
-        missing = new < 0
-        own = first - 1 - new if missing else new
-        moved = key + ((own - old) << shift)
+        new = np.int64(new_id[np.uint64(old)])
+        moved = key + (((new & _UNSIGNED) - old) << shift)
         keys[left] = moved
-        spare[right] = moved + (apart if missing else 0)
+        spare[right] = moved + (apart & (new >> _LAST_BIT))
         left += np.uint64(new < middle)
-        right += np.uint64(missing or new >= middle)
+        right += np.uint64(np.uint64(new) >= np.uint64(middle))  # one with the sign bit is among the greatest
     if work.branches[1].alive:
         for i in range(right):
             keys[np.uint64(middle) + i] = spare[i]

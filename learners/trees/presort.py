@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from learners._accel import inner_kernel
+from learners._accel import inner_kernel, lean_inner_kernel
 from learners.errors import DataError
 from learners.types import FloatArray, Int32Array, IntArray
 
@@ -53,6 +53,12 @@ class KeyLayout(NamedTuple):
         if id_bits < rank_bits:
             raise DataError(f"{n_rows} rows with {n_labels} classes are more than one tree can sort")
         return cls(label_bits, 63 - rank_bits, (1 << rank_bits) - 1)
+
+
+@lean_inner_kernel
+def differ(keys: IntArray, i: int | np.int64, layout: KeyLayout) -> bool:
+    """Whether entries i and i + 1 have different values."""
+    return bool((keys[i] >> layout.rank_shift) != (keys[i + 1] >> layout.rank_shift))
 
 
 class SortRoom(NamedTuple):

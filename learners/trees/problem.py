@@ -147,6 +147,20 @@ class Extras(NamedTuple):
     critical: FloatArray
 
 
+class Bounds(NamedTuple):
+    """What bounds the search for a column's test.
+
+    Attributes:
+        mass: of the node's rows that know the value.
+        least: mass that a side of a threshold must have.
+        floor: what a test must gain, as a sum, to be of use; one that gains less may be left out.
+    """
+
+    mass: float
+    least: float
+    floor: float
+
+
 class Problem(NamedTuple):
     """What is learned from.
 

@@ -11,7 +11,7 @@ from learners.trees.column_draws import N_DRAWN, draw_columns, draws_columns, li
 from learners.trees.criteria import VARIANCE, total_weight, weighted_log
 from learners.trees.missing import known_end, known_stats
 from learners.trees.pricing import priced, prices_tests
-from learners.trees.problem import KNOWN, TIE, WEIGHT, Grown, Problem, Rules, Work
+from learners.trees.problem import KNOWN, TIE, WEIGHT, Bounds, Grown, Problem, Rules, Work
 from learners.trees.splitters.counting import count_columns, forget_counts
 from learners.trees.splitters.groups import fill_groups
 from learners.trees.splitters.kinds import assign_groups, best_test, is_multiway, is_ordered, kind_of
@@ -23,6 +23,9 @@ from learners.types import BoolArray
 _MOST_MINIMUM = 25.0
 #: Instead of a place: no test is good enough; the column has one value only.
 _NONE, _CONSTANT = -1, -2
+#: Share of the impurity by which a test may gain less than the best one of the columns before and still be looked at:
+#: far more than ``TIE``, so that equal gains are told apart as if all tests were looked at.
+_FLOOR_SLACK = 1e-9
 
 
 @lean_inner_kernel
@@ -78,8 +81,13 @@ def evaluate_columns(  # noqa: PLR0913, PLR0917 - kernels take arrays one by one
 
     Columns without any test in this node are made inactive: no descendant can have one either. A test
     that gains all there is ends the search: no later column can be better, and an equal one would not win.
+    Tests that gain less than that of the best column before are not looked for, unless averages count or prices.
     """
-    enough = math.inf if rules.by_ratio or prices_tests(problem.extras) else grown.nodes[node].impurity * (1.0 - TIE)
+    by_gain = not (rules.by_ratio or prices_tests(problem.extras))
+    impurity = grown.nodes[node].impurity
+    enough = impurity * (1.0 - TIE) if by_gain else math.inf
+    best = -math.inf
+    floor = -math.inf
     start = grown.nodes[node].start
     end = start + grown.nodes[node].count
     counted = first
@@ -90,9 +98,9 @@ def evaluate_columns(  # noqa: PLR0913, PLR0917 - kernels take arrays one by one
             if column >= counted:
                 forget_counts(work, first, column)
                 counted = count_columns(problem, rules, work, looked, start, end, column, last)
-            place, gain, ratio = evaluate_codes(problem, rules, work, grown, node, column)
+            place, gain, ratio = evaluate_codes(problem, rules, work, grown, node, column, floor)
         else:
-            place, gain, ratio = evaluate_keys(problem, rules, work, grown, node, column)
+            place, gain, ratio = evaluate_keys(problem, rules, work, grown, node, column, floor)
         if rules.by_deviation:  # times the node's own deviation, so that it compares with the variance
             gain *= math.sqrt(grown.nodes[node].impurity)
         if place == _CONSTANT:
@@ -105,11 +113,14 @@ def evaluate_columns(  # noqa: PLR0913, PLR0917 - kernels take arrays one by one
         work.columns[column].score = priced(problem.extras, grown, node, column, ratio if rules.by_ratio else gain)
         if gain >= enough:
             enough = -1.0
+        if by_gain and not rules.by_deviation and gain > best + TIE * impurity:
+            best = gain
+            floor = (best - _FLOOR_SLACK * impurity) * grown.nodes[node].weight
 
 
 @lean_inner_kernel
 def evaluate_keys(
-    problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, column: int
+    problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, column: int, floor: float
 ) -> tuple[int, float, float]:
     """The best threshold of a column with keys: (place or below 0, gain, gain ratio)."""
     start = grown.nodes[node].start
@@ -128,7 +139,7 @@ def evaluate_keys(
     else:
         mass = known_stats(problem, rules, keys, start, stop, stats)
     least = threshold_least(rules, mass)
-    place, gain_sum = best_place(problem, rules, work, keys, (start, stop, end), mass, least)
+    place, gain_sum = best_place(problem, rules, work, keys, (start, stop, end), Bounds(mass, least, floor))
     if place < 0:
         return _NONE, 0.0, 0.0
     gain = gain_sum / weight
@@ -155,7 +166,7 @@ def evaluate_keys(
 
 @lean_inner_kernel
 def evaluate_codes(
-    problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, column: int
+    problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, column: int, floor: float
 ) -> tuple[int, float, float]:
     """The best test of a column with codes: (place or below 0, gain, gain ratio)."""
     start = grown.nodes[node].start
@@ -167,7 +178,7 @@ def evaluate_codes(
     mass = stats_of_node(rules, work, grown, node) if complete else stats_of_groups(work, groups)
     kind = kind_of(problem, work, column, groups)
     least = threshold_least(rules, mass) if is_ordered(kind) else rules.min_leaf
-    place, gain_sum = best_test(problem, rules, work, kind, groups, stats, mass, least)
+    place, gain_sum = best_test(problem, rules, work, kind, groups, stats, Bounds(mass, least, floor))
     if place < 0:
         return _NONE, 0.0, 0.0
     gain = gain_sum / weight

@@ -14,8 +14,8 @@ import math
 import numpy as np
 
 from learners._accel import lean_inner_kernel
+from learners.trees.presort import differ
 from learners.trees.problem import CENTRED, KNOWN, TIE, WEIGHT, Problem, Rules, Work
-from learners.trees.splitters.threshold import differ
 from learners.types import FloatArray, IntArray
 
 _NOTHING = 1e-12

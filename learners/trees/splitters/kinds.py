@@ -18,6 +18,7 @@ from learners.trees.problem import (
     ORDERED,
     ORDERED_WITH_MISSING,
     SUBSET,
+    Bounds,
     Problem,
     Rules,
     Work,
@@ -64,19 +65,28 @@ def is_ordered(kind: int) -> bool:
 
 @lean_inner_kernel
 def best_test(
-    problem: Problem, rules: Rules, work: Work, kind: int, groups: int, stats: FloatArray, mass: float, least: float
+    problem: Problem,
+    rules: Rules,
+    work: Work,
+    kind: int,
+    groups: int,
+    stats: FloatArray,
+    bounds: Bounds,
 ) -> tuple[int, float]:
-    """The best test of a kind on the groups, whose rows ``stats`` sums up: (place or -1, gain sum)."""
+    """The best test of a kind on the groups, whose rows ``stats`` sums up: (place or -1, gain sum).
+
+    One that gains less than the floor may be left out.
+    """
     if kind == ORDERED:
         natural_order(work, groups)
-        return best_cut(problem, rules, work, groups, stats, mass, least)
+        return best_cut(problem, rules, work, groups, stats, bounds)
     if kind == ORDERED_WITH_MISSING:
-        return best_cut_with_missing(problem, rules, work, groups, stats, mass, least)
+        return best_cut_with_missing(problem, rules, work, groups, stats, bounds)
     if kind == SUBSET:
-        return best_subset(problem, rules, work, groups, stats, mass, least)
+        return best_subset(problem, rules, work, groups, stats, bounds)
     if kind == ONE_VS_REST:
-        return best_one(rules, work, groups, stats, mass, least)
-    return multiway_gain(rules, work, groups, stats, least)
+        return best_one(rules, work, groups, stats, bounds.mass, bounds.least)
+    return multiway_gain(rules, work, groups, stats, bounds.least)
 
 
 @lean_inner_kernel

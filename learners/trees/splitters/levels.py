@@ -17,7 +17,7 @@ import numpy as np
 
 from learners._accel import lean_inner_kernel
 from learners.trees.criteria import VARIANCE, impurity_sum, total_weight
-from learners.trees.problem import DIRECTION, LEFT, RIGHT, TIE, Problem, Rules, Work
+from learners.trees.problem import DIRECTION, LEFT, RIGHT, TIE, Bounds, Problem, Rules, Work
 from learners.trees.splitters.ordered import best_cut
 from learners.types import FloatArray
 
@@ -167,11 +167,11 @@ def order_groups(rules: Rules, work: Work, groups: int, stats: FloatArray) -> No
 
 @lean_inner_kernel
 def best_subset(
-    problem: Problem, rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
+    problem: Problem, rules: Rules, work: Work, groups: int, stats: FloatArray, bounds: Bounds
 ) -> tuple[int, float]:
     """The best cut of the ordered groups: (position in ``order``, gain sum)."""
     order_groups(rules, work, groups, stats)
-    place, gain = best_cut(problem, rules, work, groups, stats, mass, least)
+    place, gain = best_cut(problem, rules, work, groups, stats, bounds)
     if place >= 0 and rules.binary:
         left = work.sums[LEFT]
         right = work.sums[RIGHT]

@@ -1,6 +1,7 @@
 """Tests ``x <= t`` on the groups of a column with codes; the formulas are those of thresholds on keys.
 
-All return (position, gain sum): the groups up to ``position`` go left; -1 where there is no test.
+All return (position, gain sum): the groups up to ``position`` go left; -1 where there is no test. Cuts that gain
+less than ``floor`` may be left out.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import numpy as np
 
 from learners._accel import lean_inner_kernel
 from learners.trees.criteria import ENTROPY, GINI, VARIANCE, impurity_sum, total_weight
-from learners.trees.problem import LEFT, RIGHT, TIE, Problem, Rules, Work
-from learners.trees.rough_entropy import SLACK, rough_entropy_sum
+from learners.trees.problem import LEFT, RIGHT, TIE, Bounds, Problem, Rules, Work
+from learners.trees.rough_entropy import SLACK, least_square, rough_entropy_sum
 from learners.trees.splitters.deviation import cut_by_deviations
 from learners.trees.splitters.threshold import between
 from learners.types import FloatArray
@@ -27,14 +28,14 @@ def natural_order(work: Work, groups: int) -> None:
 
 @lean_inner_kernel
 def best_cut(
-    problem: Problem, rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
+    problem: Problem, rules: Rules, work: Work, groups: int, stats: FloatArray, bounds: Bounds
 ) -> tuple[int, float]:
     """The best cut between two groups that follow each other in ``order``."""
     if rules.by_deviation:
-        return cut_by_deviations(work, groups, stats, mass, least)
+        return cut_by_deviations(work, groups, stats, bounds.mass, bounds.least)
     if rules.binary or rules.criterion == VARIANCE:
-        return cut_by_moments(rules, work, groups, stats, mass, least)
-    return cut_by_classes(problem, rules, work, groups, stats, mass, least)
+        return cut_by_moments(rules, work, groups, stats, bounds)
+    return cut_by_classes(problem, rules, work, groups, stats, bounds)
 
 
 @lean_inner_kernel
@@ -49,10 +50,9 @@ def is_boundary(rules: Rules, work: Work, position: int) -> bool:
 
 
 @lean_inner_kernel
-def cut_by_moments(
-    rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
-) -> tuple[int, float]:
+def cut_by_moments(rules: Rules, work: Work, groups: int, stats: FloatArray, bounds: Bounds) -> tuple[int, float]:
     """Variance, or Gini of two classes."""
+    mass, least, floor = bounds
     regression = rules.criterion == VARIANCE
     factor = 1.0 if regression else 2.0
     total = stats[0] if regression else stats[0] + stats[1]
@@ -63,7 +63,7 @@ def cut_by_moments(
     by_boundary = rules.unit and not regression and least <= 1.0
     best = -1.0
     place = -1
-    limit = -1.0
+    limit = max(floor * scale, -1.0)
     left = 0.0
     left_sum = 0.0
     left_mass = 0.0
@@ -89,9 +89,10 @@ def cut_by_moments(
 
 @lean_inner_kernel
 def cut_by_classes(
-    problem: Problem, rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
+    problem: Problem, rules: Rules, work: Work, groups: int, stats: FloatArray, bounds: Bounds
 ) -> tuple[int, float]:
     """Entropy or Gini of any number of classes; what counts are worth is looked up in a table."""
+    mass, least, floor = bounds
     left = work.sums[LEFT]
     right = work.sums[RIGHT]
     for k in range(stats.shape[0]):
@@ -104,8 +105,10 @@ def cut_by_classes(
     slack = SLACK * total_weight(stats, rules.criterion) - tie
     by_boundary = rules.unit and least <= 1.0
     best = -1.0
+    bar = max(floor, best)
     place = -1
-    limit = -math.inf
+    limit = floor - before - SLACK * problem.logs[np.uint64(mass)] if by_table else -math.inf
+    square = least_square(stats, bar - slack)
     left_mass = 0.0
     for position in range(groups - 1):
         g = np.uint64(work.groups[position].order)
@@ -122,15 +125,32 @@ def cut_by_classes(
             worth -= problem.logs[np.uint64(left_mass)] + problem.logs[np.uint64(mass - left_mass)]
             if not worth > limit:
                 continue
-        if by_entropy and before - rough_entropy_sum(left) - rough_entropy_sum(right) < best - slack:
+        if by_entropy and is_below(left, right, stats, square, before - bar + slack):
             continue
         after = impurity_sum(left, rules.criterion) + impurity_sum(right, rules.criterion)
         gain = max(before - after, 0.0)
         if by_table or place < 0 or gain > best + tie:
             place = position
             best = gain
+            bar = max(bar, gain)
             limit = worth + tie
+            square = least_square(stats, bar - slack)
     return place, best
+
+
+@lean_inner_kernel
+def is_below(left: FloatArray, right: FloatArray, stats: FloatArray, square: float, after: float) -> bool:
+    """Whether the entropies of both sides are beyond ``after`` together, by a bound or roughly.
+
+    ``square`` is :func:`~learners.trees.rough_entropy.least_square`.
+    """
+    if square > 0.0:
+        both = left[0] + left[1]
+        total = stats[0] + stats[1]
+        moment = left[1] * total - stats[1] * both
+        if moment * moment < square * (both * max(total - both, 0.0)):
+            return True
+    return rough_entropy_sum(left) + rough_entropy_sum(right) > after
 
 
 @lean_inner_kernel
@@ -160,7 +180,7 @@ def assign_cut(work: Work, groups: int, place: int | np.int64) -> int:
 
 @lean_inner_kernel
 def best_cut_with_missing(
-    problem: Problem, rules: Rules, work: Work, groups: int, stats: FloatArray, mass: float, least: float
+    problem: Problem, rules: Rules, work: Work, groups: int, stats: FloatArray, bounds: Bounds
 ) -> tuple[int, float]:
     """The best cut where the last group is of rows that miss the value.
 
@@ -173,7 +193,7 @@ def best_cut_with_missing(
     for turn in range(2):
         for g in range(groups):
             work.groups[g].order = g if turn == 0 else (g + groups - 1) % groups
-        own, its = best_cut(problem, rules, work, groups, stats, mass, least)
+        own, its = best_cut(problem, rules, work, groups, stats, bounds)
         if own >= 0 and (place < 0 or its > gain + TIE * impurity_sum(stats, rules.criterion)):
             place = own + turn * groups
             gain = its

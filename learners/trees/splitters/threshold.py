@@ -13,7 +13,8 @@ unsigned: an index that might be negative costs as much as the rest of a step.
 
 A position counts as better only if it gains more by ``TIE`` of the impurity, so of equally good
 thresholds the lowest wins, whatever the rounding. All scans return (position, gain sum), position
--1 where the segment has no test.
+-1 where the segment has no test. A position that gains less than ``floor`` is of no use to the caller
+and may be left out; most columns of a node have no other.
 """
 
 from __future__ import annotations
@@ -23,28 +24,31 @@ import math
 import numpy as np
 
 from learners._accel import lean_inner_kernel
-from learners.trees.criteria import ENTROPY, GINI, VARIANCE, impurity_sum, total_weight
-from learners.trees.presort import KeyLayout
-from learners.trees.problem import CENTRED, KNOWN, LEFT, RIGHT, TIE, WEIGHT, Problem, Rules, Work
-from learners.trees.rough_entropy import SLACK, rough_entropy_sum
+from learners.trees.criteria import GINI, VARIANCE, impurity_sum
+from learners.trees.presort import KeyLayout, differ
+from learners.trees.problem import CENTRED, KNOWN, LEFT, RIGHT, TIE, WEIGHT, Bounds, Problem, Rules, Work
+from learners.trees.rough_entropy import SLACK
+from learners.trees.splitters.weighted_threshold import scan_class_weights, scan_two_entropies
 from learners.types import IntArray
 
 
 @lean_inner_kernel
 def best_threshold(
-    problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, mass: float, least: float
+    problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, bounds: Bounds
 ) -> tuple[int, float]:
     """The best position by the scan that suits. The rows' sums are in ``work.sums[KNOWN]``."""
-    rows = math.ceil(least)
+    rows = math.ceil(bounds.least)
     if rules.unit and rules.binary:
-        return scan_binary_counts(keys, lo, hi, problem.layout, np.int64(work.sums[KNOWN, 1]), rows)
+        return scan_binary_counts(keys, lo, hi, problem.layout, np.int64(work.sums[KNOWN, 1]), rows, bounds.floor)
     if rules.binary:
-        return scan_binary_weights(problem, rules, work, keys, lo, hi, mass, least)
+        return scan_binary_weights(problem, rules, work, keys, lo, hi, bounds)
     if rules.criterion == VARIANCE:
-        return scan_numbers(problem, rules, work, keys, lo, hi, mass, least)
+        return scan_numbers(problem, rules, work, keys, lo, hi, bounds)
     if rules.unit:
-        return scan_class_counts(problem, rules, work, keys, lo, hi, rows)
-    return scan_class_weights(problem, rules, work, keys, lo, hi, mass, least)
+        return scan_class_counts(problem, rules, work, keys, lo, hi, rows, bounds.floor)
+    if rules.n_stats == 2:
+        return scan_two_entropies(problem, rules, work, keys, lo, hi, bounds)
+    return scan_class_weights(problem, rules, work, keys, lo, hi, bounds)
 
 
 @lean_inner_kernel
@@ -52,12 +56,6 @@ def between(square: float, product: float, scale: float, tie: float) -> tuple[fl
     """Gain sum of a position, and what ``square / product`` must exceed at a better one."""
     gain = square / (product * scale)
     return gain, (gain + tie) * scale
-
-
-@lean_inner_kernel
-def differ(keys: IntArray, i: int | np.int64, layout: KeyLayout) -> bool:
-    """Whether entries i and i + 1 have different values."""
-    return bool((keys[i] >> layout.rank_shift) != (keys[i + 1] >> layout.rank_shift))
 
 
 @lean_inner_kernel
@@ -85,7 +83,7 @@ def class_changes(keys: IntArray, i: int | np.int64, lo: int, hi: int, layout: K
 
 @lean_inner_kernel
 def scan_binary_counts(
-    keys: IntArray, lo: int, hi: int, layout: KeyLayout, positives: int | np.int64, least: int
+    keys: IntArray, lo: int, hi: int, layout: KeyLayout, positives: int | np.int64, least: int, floor: float
 ) -> tuple[int, float]:
     """Gini of two classes, every weight 1: whole numbers throughout. ``positives`` rows have label 1."""
     rows = hi - lo
@@ -93,7 +91,7 @@ def scan_binary_counts(
     scale = rows / 2.0
     best = -1.0
     place = -1
-    limit = -1.0
+    limit = max(floor * scale, -1.0)
     moment = np.int64(0)
     left = np.int64(0)
     for i in range(np.uint64(lo), np.uint64(hi - max(least, 1))):
@@ -114,9 +112,10 @@ def scan_binary_counts(
 
 @lean_inner_kernel
 def scan_binary_weights(
-    problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, mass: float, least: float
+    problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, bounds: Bounds
 ) -> tuple[int, float]:
     """Gini of two classes with weights. The rows' sums are in ``work.sums[KNOWN]``."""
+    mass, least, floor = bounds
     layout = problem.layout
     id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
     by_mass = not rules.mass_is_weight
@@ -126,7 +125,7 @@ def scan_binary_weights(
     scale = total / 2.0
     best = -1.0
     place = -1
-    limit = -1.0
+    limit = max(floor * scale, -1.0)
     left = 0.0
     left_positives = 0.0
     left_mass = 0.0
@@ -150,9 +149,10 @@ def scan_binary_weights(
 
 @lean_inner_kernel
 def scan_numbers(
-    problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, mass: float, least: float
+    problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, bounds: Bounds
 ) -> tuple[int, float]:
     """Variance. The rows' sums are in ``work.sums[KNOWN]``."""
+    mass, least, floor = bounds
     stats = work.sums[KNOWN]
     layout = problem.layout
     id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
@@ -162,7 +162,7 @@ def scan_numbers(
     tie = TIE * max(stats[2] - total_sum * total_sum / total, 0.0)
     best = -1.0
     place = -1
-    limit = -1.0
+    limit = max(floor * total, -1.0)
     left = 0.0
     left_sum = 0.0
     left_mass = 0.0
@@ -186,7 +186,7 @@ def scan_numbers(
 
 @lean_inner_kernel
 def scan_class_counts(
-    problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, least: int
+    problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, least: int, floor: float
 ) -> tuple[int, float]:
     """Entropy or Gini of any number of classes, every weight 1, with ``n log2 n`` from a table.
 
@@ -210,7 +210,8 @@ def scan_class_counts(
     tie = TIE * before
     best = -1.0
     place = -1
-    limit = -math.inf
+    limit = floor - before - SLACK * (rows if gini else logs[rows])
+    limit += rows if gini else 0.0
     w = np.int64(0)
     for i in range(np.uint64(lo), np.uint64(hi - max(least, 1))):
         label = np.uint64(keys[i] & mask)
@@ -237,61 +238,6 @@ def scan_class_counts(
             place = int(np.int64(i))
             best = max(before - after, 0.0)
             limit = worth + tie
-    return place, best
-
-
-@lean_inner_kernel
-def scan_class_weights(
-    problem: Problem, rules: Rules, work: Work, keys: IntArray, lo: int, hi: int, mass: float, least: float
-) -> tuple[int, float]:
-    """Entropy or Gini of any number of classes, with weights.
-
-    A place amid rows of one class, where the places before and after it may be cut too, is left out: along rows of
-    one class the gain is convex, so one of those is better.
-    """
-    stats = work.sums[KNOWN]
-    layout = problem.layout
-    mask = (np.int64(1) << layout.label_bits) - 1
-    id_mask = (np.int64(1) << (layout.rank_shift - layout.label_bits)) - 1
-    left = work.sums[LEFT]
-    right = work.sums[RIGHT]
-    for k in range(stats.shape[0]):
-        left[k] = 0.0
-        right[k] = stats[k]
-    before = impurity_sum(stats, rules.criterion)
-    tie = TIE * before
-    slack = SLACK * total_weight(stats, rules.criterion) - tie
-    by_entropy = rules.criterion == ENTROPY
-    by_mass = not rules.mass_is_weight
-    best = -1.0
-    place = -1
-    left_mass = 0.0
-    for i in range(lo, hi - 1):
-        key = keys[i]
-        one = (key >> layout.label_bits) & id_mask
-        k = key & mask
-        weight = problem.numbers[WEIGHT, one]
-        left[k] += weight
-        right[k] = max(right[k] - weight, 0.0)
-        own_mass = problem.numbers[rules.mass_row, one] if by_mass else weight
-        left_mass += own_mass
-        if left_mass >= least and mass - left_mass >= least and differ(keys, i, layout):
-            if lo < i < hi - 2 and (keys[i + 1] & mask) == k and left_mass - own_mass >= least:
-                following = (keys[i + 1] >> layout.label_bits) & id_mask
-                next_mass = problem.numbers[rules.mass_row, following]
-                if (
-                    mass - left_mass - next_mass >= least
-                    and differ(keys, i - 1, layout)
-                    and differ(keys, i + 1, layout)
-                ):
-                    continue
-            if by_entropy and before - rough_entropy_sum(left) - rough_entropy_sum(right) < best - slack:
-                continue
-            after = impurity_sum(left, rules.criterion) + impurity_sum(right, rules.criterion)
-            gain = max(before - after, 0.0)
-            if place < 0 or gain > best + tie:
-                place = i
-                best = gain
     return place, best
 
 

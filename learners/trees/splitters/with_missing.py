@@ -12,7 +12,7 @@ import numpy as np
 
 from learners._accel import lean_inner_kernel
 from learners.trees.criteria import impurity_sum
-from learners.trees.problem import AS_VALUE, KNOWN, TIE, Problem, Rules, Work
+from learners.trees.problem import AS_VALUE, KNOWN, TIE, Bounds, Problem, Rules, Work
 from learners.trees.splitters.deviation import scan_deviations
 from learners.trees.splitters.threshold import best_threshold
 from learners.types import IntArray
@@ -25,8 +25,7 @@ def best_place(
     work: Work,
     keys: IntArray,
     segment: tuple[int, int, int],
-    mass: float,
-    least: float,
+    bounds: Bounds,
 ) -> tuple[int, float]:
     """The best threshold of a segment ``start, stop, end``, wherever missing values go: (place or -1, gain sum).
 
@@ -46,9 +45,9 @@ def best_place(
             lo = 0
             hi = end - start
         if rules.by_deviation:
-            found, its = scan_deviations(problem, rules, work, own, lo, hi, mass, least)
+            found, its = scan_deviations(problem, rules, work, own, lo, hi, bounds.mass, bounds.least)
         else:
-            found, its = best_threshold(problem, rules, work, own, lo, hi, mass, least)
+            found, its = best_threshold(problem, rules, work, own, lo, hi, bounds)
         if turn == 0:
             place = found
             gain = its
