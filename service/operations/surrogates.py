@@ -40,7 +40,9 @@ def surrogate_rules(
         Invalid: the dataset does not fit the model, or fewer than 2 of its rows count.
     """
     read = read_stored(shelf, model, dataset_id)
-    rows = _drawn(read, step_facts(read.table.take(np.zeros(0, np.int64))).n_columns)
+    there = set(read.table.names)  # what is lacking is told below
+    asked = read.table.select([column.name for column in model.learner.columns_ if column.name in there])
+    rows = _drawn(read, step_facts(asked.take(np.zeros(0, np.int64))).n_columns)
     try:
         with uncompiled():
             found = surrogate_of(model.learner, read.table.take(rows), max_leaves=max_rules)

@@ -259,3 +259,8 @@ def test_rules_in_place_of_a_model_of_sequences_speak_of_their_facts(api: Api) -
     told = found.json()
     assert told["surrogate"]["measure"] == "r_squared"
     assert "past[" in str(told["rules"])
+
+
+def test_a_surrogate_of_rows_without_the_models_columns_is_refused(api: Api) -> None:
+    other = api.upload(b"x,y\n1,2\n2,3\n", name="otherwise").json()["id"]
+    problem(api.get("/api/v1/models/series/rules", params={"surrogate": 3, "dataset": other}), 422)
