@@ -40,12 +40,11 @@ def surrogate_rules(
         Invalid: the dataset does not fit the model, or fewer than 2 of its rows count.
     """
     read = read_stored(shelf, model, dataset_id)
-    there = set(read.table.names)  # what is lacking is told below
-    asked = read.table.select([column.name for column in model.learner.columns_ if column.name in there])
-    rows = _drawn(read, step_facts(asked.take(np.zeros(0, np.int64))).n_columns)
     try:
+        asked = model.learner.check_table(read.table)
+        rows = _drawn(read, step_facts(asked.take(np.zeros(0, np.int64))).n_columns)
         with uncompiled():
-            found = surrogate_of(model.learner, read.table.take(rows), max_leaves=max_rules)
+            found = surrogate_of(model.learner, asked.take(rows), max_leaves=max_rules)
     except LearnerError as error:
         raise unfit(error) from None
     rules = rules_of(found.tree, simplify=simplify)
