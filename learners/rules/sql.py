@@ -66,7 +66,7 @@ def _case(rules: RuleSet, results: Sequence[str]) -> str:
         tests = covers.of(rule)
         if not tests and len(lines) > 1:
             return "\n".join([*lines, f"  ELSE {result}", "END"])
-        lines.append(f"  WHEN {_chain(tests, 'AND') if tests else '1 = 1'} THEN {result}")
+        lines.append(f"  WHEN {chain(tests, 'AND') if tests else '1 = 1'} THEN {result}")
     return "\n".join([*lines, "END"])
 
 
@@ -83,7 +83,7 @@ def select_statement(rules: RuleSet, source: str) -> str:
     written = _written(rules, _share)
     shares = [_times(written.of(rule)) for rule in rules.rules]
     taken = {column.name for column in rules.columns}
-    prediction = identifier(_free_name("prediction", taken))
+    prediction = identifier(free_name("prediction", taken))
     if rules.classes is None:
         said = [float(rule.answer) if rule.function is None else f"({_said(rules, rule)})" for rule in rules.rules]
         mean = _weighted(shares, said)
@@ -102,7 +102,7 @@ def select_statement(rules: RuleSet, source: str) -> str:
 def _ordered_select(rules: RuleSet, source: str) -> str:
     """The same of an ordered set: first the rule of each row, then what it says."""
     taken = {column.name for column in rules.columns}
-    rule_name, prediction = identifier(_free_name("rule", taken)), identifier(_free_name("prediction", taken))
+    rule_name, prediction = identifier(free_name("rule", taken)), identifier(free_name("prediction", taken))
     names = [identifier(name) for name in _probability_names(rules, taken)]
     ids = [scalar_literal(rule.id) for rule in rules.rules]
     inner = _case(rules, ids)
@@ -182,7 +182,7 @@ def _said(rules: RuleSet, rule: Rule) -> str:
         return scalar_literal(rule.answer)
     columns = rules.columns
     terms = [f"{number_literal(term.coefficient)} * {_counted(columns, term)}" for term in rule.function.terms]
-    return _chain([number_literal(rule.function.intercept), *terms], "+")
+    return chain([number_literal(rule.function.intercept), *terms], "+")
 
 
 def _counted(columns: Sequence[Column], term: LinearTerm) -> str:
@@ -202,7 +202,7 @@ def _counted(columns: Sequence[Column], term: LinearTerm) -> str:
 def _times(factors: Sequence[str]) -> Callable[[str], str]:
     """What writes the product of some factors and one more, by that one; the rest is written once."""
     if len(factors) >= _CHAIN:
-        return lambda last: _chain([*factors, last], "*")
+        return lambda last: chain([*factors, last], "*")
     product = "".join([f"{factor} * " for factor in factors])
     return lambda last: product + last
 
@@ -226,7 +226,7 @@ def _likeliest(rules: RuleSet, names: Sequence[str]) -> str:
     worth = names if rules.utility is None else [_expected(row, names) for row in rules.utility.tolist()]
     width = number_literal(tie_width(rules.utility))
     cases = [
-        f"WHEN {_chain([f'{one} >= {rival} - {width}' for rival in worth[index + 1 :]], 'AND')} THEN {labels[index]}"
+        f"WHEN {chain([f'{one} >= {rival} - {width}' for rival in worth[index + 1 :]], 'AND')} THEN {labels[index]}"
         for index, one in enumerate(worth[:-1])
     ]
     return f"CASE {' '.join(cases)} ELSE {labels[-1]} END" if cases else labels[0]
@@ -235,33 +235,35 @@ def _likeliest(rules: RuleSet, names: Sequence[str]) -> str:
 def _expected(utilities: Sequence[float], names: Sequence[str]) -> str:
     """The expected utility of one decision."""
     terms = [f"{name} * {number_literal(one)}" for one, name in zip(utilities, names, strict=True) if one != 0]
-    return f"({_chain(terms or [number_literal(0.0)], '+')})"
+    return f"({chain(terms or [number_literal(0.0)], '+')})"
 
 
 def _probability_names(rules: RuleSet, taken: set[str]) -> list[str]:
     wanted = [f"proba_{canonical_text(label)}" for label in rules.classes or ()]
-    short = Counter(_cut(name) for name in wanted)
+    short = Counter(cut(name) for name in wanted)
     names = []
     for number, name in enumerate(wanted, start=1):
-        usable = _cut(name) == name and short[name] == 1
-        names.append(_free_name(name if usable else f"proba_{number}", taken))
+        usable = cut(name) == name and short[name] == 1
+        names.append(free_name(name if usable else f"proba_{number}", taken))
     return names
 
 
-def _free_name(name: str, taken: set[str]) -> str:
+def free_name(name: str, taken: set[str]) -> str:
     """The name, lengthened until it is not taken; databases do not tell capitals apart everywhere."""
-    lower = {_cut(one).lower() for one in taken}
+    lower = {cut(one).lower() for one in taken}
     while name.lower() in lower:
         name += "_"
     taken.add(name)
     return name
 
 
-def _cut(name: str) -> str:
+def cut(name: str) -> str:
+    """The name as a database cuts it."""
     return name.encode()[:_NAME_BYTES].decode(errors="ignore")
 
 
-def _chain(terms: Sequence[str], operator: str) -> str:
+def chain(terms: Sequence[str], operator: str) -> str:
+    """Terms joined from the left; of very many in a balanced order, since parsers bear no deep nesting."""
     joined = f" {operator} "
     return joined.join(terms) if len(terms) <= _CHAIN else _balanced(terms, joined)
 

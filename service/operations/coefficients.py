@@ -1,10 +1,11 @@
-"""A linear model's coefficients, as JSON and as a formula."""
+"""A linear model's coefficients, as JSON, as a formula and as SQL."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from learners.linear.fitted import FittedLinear
+from learners.rules.linear_sql import linear_statement
 from service.errors import Conflict, Fault
 from service.operations.served import ServedModel
 
@@ -39,6 +40,15 @@ def formula_text(model: ServedModel) -> str:
         Conflict: the model is not linear.
     """
     return _linear(model).formula() + "\n"
+
+
+def sql_text(model: ServedModel, source: str) -> str:
+    """A ``SELECT`` of the linear functions for every row of a table; see :mod:`learners.rules.linear_sql`.
+
+    Raises:
+        Conflict: the model is not linear.
+    """
+    return linear_statement(_linear(model), source) + "\n"
 
 
 def _linear(model: ServedModel) -> FittedLinear:

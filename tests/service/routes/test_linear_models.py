@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -119,6 +121,19 @@ def test_a_tree_has_no_coefficients_and_a_linear_model_no_rules(api: Api) -> Non
         problem(api.get(f"/api/v1/models/golf/{what}"), 409)
     row = {"outlook": "sunny", "temperature": 85, "humidity": 85, "windy": "FALSE"}
     problem(api.post("/api/v1/models/golf/counterfactuals", json={"rows": [row], "wanted": "yes"}), 409)
+
+
+def test_a_formula_is_sql_too(api: Api) -> None:
+    response = api.get("/api/v1/models/servo/coefficients", params={"format": "sql", "source": "asked"})
+    assert response.headers["content-type"].startswith("application/sql")
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("CREATE TABLE asked (motor TEXT, screw TEXT, pgain DOUBLE PRECISION, vgain DOUBLE PRECISION)")
+        database.executemany("INSERT INTO asked VALUES (:motor, :screw, :pgain, :vgain)", ROWS["servo"])
+        found = [row[-1] for row in database.execute(response.text)]
+    told = api.post("/api/v1/models/servo/predictions", json={"rows": ROWS["servo"]}).json()["predictions"]
+    assert found == [one["value"] for one in told]
+    problem(api.get("/api/v1/models/servo/coefficients", params={"source": "asked"}), 422)
+    problem(api.get("/api/v1/models/golf-tree/coefficients", params={"format": "sql"}), 409)
 
 
 ROWS = {

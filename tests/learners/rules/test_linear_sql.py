@@ -1,0 +1,78 @@
+"""Linear models in databases: both answer by the statement as the library does, to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from learners.linear import LinearRegressor, LogisticClassifier
+from learners.rules.linear_sql import linear_statement
+from learners.table import UNSEEN, Column, Kind, Table
+
+COLUMNS = (
+    Column("a b"),
+    Column('say "c"', Kind.NOMINAL, ("it's", "", "x", "never")),
+    Column("grade", Kind.ORDINAL, ("low", "mid", "high")),
+    Column("yes", Kind.BOOLEAN, ("false", "true")),
+)
+
+
+def table(rows: int, seed: int, gaps: float = 0.15) -> Table:
+    generator = np.random.default_rng(seed)
+    values = np.column_stack(
+        [
+            generator.normal(3, 2, rows),
+            generator.integers(0, 3, rows),
+            generator.integers(0, 3, rows),
+            generator.integers(0, 2, rows),
+        ]
+    ).astype(float)
+    values[generator.random(values.shape) < gaps] = np.nan
+    return Table(COLUMNS, np.asfortranarray(values))
+
+
+def asked(seed: int = 1) -> Table:
+    rows = table(40, seed)
+    rows.values[:3, 1], rows.values[3, 1], rows.values[4, 2] = UNSEEN, 3.0, UNSEEN
+    rows.values[5:8, 0] = 0.0, 1e-200, -1e20
+    return rows
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [LinearRegressor(), LinearRegressor(degree=3), LinearRegressor(penalty="lasso", alpha=0.3)],
+    ids=["line", "cubic", "lasso"],
+)
+def test_regressions_are_answered_to_the_bit(database, learner) -> None:
+    train = table(80, 0)
+    model = learner.fit(train, np.nan_to_num(train.values[:, 0]) ** 2 + np.nan_to_num(train.values[:, 2]))
+    rows = asked()
+    database.fill(rows)
+    found = [row["prediction"] for row in database.select(linear_statement(model, "rows"))]
+    assert found == model.predict(rows).tolist()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_scores_of_classes_are_answered_to_the_bit(database, n_classes) -> None:
+    train = table(90, 2)
+    model = LogisticClassifier().fit(train, np.array(["u", "v", "w"])[np.arange(90) % n_classes])
+    rows = asked()
+    database.fill(rows)
+    told = database.select(linear_statement(model, "rows"))
+    scores = model.linear_predictors(rows)
+    for function, label in enumerate(model.function_labels_):
+        assert [row[f"score_{label}"] for row in told] == scores[function].tolist()
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cell=st.floats(allow_nan=False, allow_infinity=False), degree=st.integers(1, 4))
+def test_any_number_has_the_models_answer_or_none(database, cell, degree) -> None:
+    x = np.arange(12.0)[:, None]
+    model = LinearRegressor(degree=degree).fit(x, np.sin(x[:, 0]))
+    rows = Table(model.columns_, np.array([[cell]]))
+    database.fill(rows)
+    (found,) = database.select(linear_statement(model, "rows"))
+    answer = found["prediction"]
+    assert answer == model.predict(rows)[0] if abs(cell) < 1e20 else answer in (None, model.predict(rows)[0])
