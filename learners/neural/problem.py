@@ -113,7 +113,9 @@ class Problem:
         decay = np.asarray(self.decay, dtype=np.float64)
         decay = np.where(self.layout.is_bias(), 0.0, decay) if decay.ndim == 0 else decay.copy()
         free = np.ones(size) if self.mask is None else self.mask.astype(np.float64)
-        ties = np.full(size, -1) if self.ties is None else self.ties.astype(np.int64)
+        if self.ties is None:
+            return Hold(decay, free, np.full(size, -1), np.zeros(0), np.zeros(0))
+        ties = self.ties.astype(np.int64)
         groups = np.unique(ties[ties >= 0])
         ties = np.where(ties >= 0, np.searchsorted(groups, ties), -1)
         return Hold(decay, free, ties, np.zeros(len(groups)), np.zeros(len(groups)))
@@ -122,6 +124,8 @@ class Problem:
         """The weights with masked ones at 0 and tied ones at their average, shape (P,); a copy."""
         hold = self.hold()
         theta = np.ascontiguousarray(theta, dtype=np.float64) * hold.free
+        if self.ties is None:
+            return theta
         tied = (hold.ties >= 0) & (hold.free > 0)
         groups = hold.ties[tied]
         sums = np.bincount(groups, theta[tied], len(hold.sums))
