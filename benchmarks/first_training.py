@@ -41,7 +41,7 @@ def train(client: Rulewood, dataset: str, target: str, learner: str, model: str)
     """Seconds from submitting a training to its version being registered."""
     start = time.perf_counter()
     job = client.train(dataset, target=target, learner=learner, model=model, evaluation={"method": "none"})
-    finished = client.wait(job, timeout=300)
+    finished = client.wait(job, timeout=900)
     assert finished["state"] == "succeeded", finished
     return time.perf_counter() - start
 
@@ -82,7 +82,7 @@ def one_round(on_adult: bool, learner: str) -> tuple[float, float, float, list[f
                 model="second",
                 evaluation={"method": "none"},
             )
-            client.wait(job, timeout=300)
+            client.wait(job, timeout=900)
             done.set()
             asking.join()
     return ready, first, first_answer, answers

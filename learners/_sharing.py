@@ -122,6 +122,7 @@ def _place_cache(dispatcher: Any, digest: str) -> None:
 #: Types of annotated parameters, where nothing better is known. A wrong one is compiled for nothing.
 _TYPES = {
     "int": int64,
+    "int | np.int64": int64,
     "float": float64,
     "bool": boolean,
     "FloatArray": float64[::1],
