@@ -13,6 +13,9 @@ from learners._accel import lean_inner_kernel, lean_kernel
 from learners.trees.walk_layout import BETWEEN, COMPARED, RANKED, TABLED, WalkLayout
 from learners.types import FloatArray, IntArray
 
+#: Rows that walk side by side: while one waits for the memory, others are moved.
+_TOGETHER = 8
+
 
 @lean_kernel
 def walk_rows(
@@ -33,25 +36,26 @@ def walk_rows(
         by_column: how far apart the columns are.
         nodes: where each row is, shape (m,); gets where it ends.
     """
-    for one in range(np.uint64(nodes.shape[0])):
-        node = np.uint64(nodes[one])
-        start = starts[one]
-        moving = True
-        while moving:
-            value = cells[np.uint64(start + layout.column[node] * by_column)]
-            how = layout.kind[node]
-            if math.isnan(value):
-                after = np.uint64(layout.absent[node])
-            elif how == COMPARED:
-                after = np.uint64(layout.first[node]) + np.uint64(value > layout.threshold[node])
-            elif how == TABLED:
-                code = np.int64(min(max(value, -1.0), float(layout.largest[node])))
-                after = np.uint64(layout.table[np.uint64(np.int64(layout.place[node]) + code)])
-            else:
-                after = np.uint64(rarely(layout, upper, node, value))
-            moving = after != node
-            node = after
-        nodes[one] = np.int64(node)
+    for begin in range(np.uint64(0), np.uint64(nodes.shape[0]), np.uint64(_TOGETHER)):
+        end = min(begin + np.uint64(_TOGETHER), np.uint64(nodes.shape[0]))
+        moved = np.uint64(1)
+        while moved != 0:
+            moved = np.uint64(0)
+            for one in range(begin, end):
+                node = np.uint64(nodes[one])
+                value = cells[np.uint64(starts[one] + layout.column[node] * by_column)]
+                how = layout.kind[node]
+                if math.isnan(value):
+                    after = np.uint64(layout.absent[node])
+                elif how == COMPARED:
+                    after = np.uint64(layout.first[node]) + np.uint64(value > layout.threshold[node])
+                elif how == TABLED:
+                    code = np.int64(min(max(value, -1.0), float(layout.largest[node])))
+                    after = np.uint64(layout.table[np.uint64(np.int64(layout.place[node]) + code)])
+                else:
+                    after = np.uint64(rarely(layout, upper, node, value))
+                moved |= after ^ node
+                nodes[one] = np.int64(after)
 
 
 @lean_inner_kernel
