@@ -99,11 +99,14 @@ def main() -> None:
     part[:, ::4] = np.nan
     nothing = np.full_like(rows[:5], np.nan)
     wishes = Wishes.of(model.columns_, fixed=["x0"], directions={"x1": "up"}, costs={"x2": 3})
+    by_distance = Search(order="distance")
     cases = [
         ("counterfactual", lambda table: counterfactuals(model, table, "c"), rows),
         ("... with wishes", lambda table: counterfactuals(model, table, "c", Search(wishes)), rows),
         ("... ten diverse", lambda table: counterfactuals(model, table, "c", Search(count=10, diverse=True)), rows),
         ("... five values missing", lambda table: counterfactuals(model, table, "c"), part),
+        ("... by distance", lambda table: counterfactuals(model, table, "c", by_distance), rows),
+        ("... five values missing, by distance", lambda table: counterfactuals(model, table, "c", by_distance), part),
         ("... by brute force", lambda table: brute_force(model, table, "c"), rows[:5]),
         ("question, five values missing", lambda table: next_question(model, table), part),
         ("question, nothing known", lambda table: next_question(model, table), nothing),

@@ -64,6 +64,7 @@ class Boxes:
         before: the next node up the path beneath a test on the same column, or 0.
         low, high: of numeric and ordinal columns, ``low < cell <= high``.
         sets: by column with levels, the levels that are left.
+        numeric: by column, whether it is.
     """
 
     def __init__(self, nodes: Nodes, columns: tuple[Column, ...]) -> None:
@@ -71,7 +72,7 @@ class Boxes:
             raise LearnerError("the tree has tests of several values at once, so its leaves are no boxes")
         self.nodes = nodes
         self.columns = columns
-        self._numeric = np.array([column.is_numeric for column in columns], dtype=np.bool_)
+        self.numeric = np.array([column.is_numeric for column in columns], dtype=np.bool_)
         self.parent = np.maximum(nodes.parent, 0).astype(np.int64)
         self.tested = np.where(nodes.parent >= 0, nodes.feature[self.parent], -1).astype(np.int64)
         self.branch = np.arange(nodes.n_nodes) - nodes.first_child[self.parent]
@@ -97,7 +98,7 @@ class Boxes:
     def only_missing(self) -> BoolArray:
         """The nodes to which a test leads missing values and no other, shape (N,)."""
         nodes = self.nodes
-        low, _ = nodes.child_bounds(self._numeric)
+        low, _ = nodes.child_bounds(self.numeric)
         levels = np.flatnonzero(nodes.test == LEVELS)
         owners = np.repeat(levels, nodes.level_count[levels])
         listed = np.zeros(nodes.n_nodes, np.bool_)
@@ -146,12 +147,16 @@ class Boxes:
         1 or 0 where the value decides. Where it is missing and the test names no branch for that, or
         is a level without a branch, the branch's share of the training weight.
         """
-        taken = self._taken(row)[self.parent]
-        shares = np.where(taken < 0, self.nodes.fraction, (taken == self.branch).astype(np.float64))
+        return self.shares_of(self.taken(row))
+
+    def shares_of(self, taken: IntArray) -> FloatArray:
+        """The same from the branches that a row takes."""
+        below = taken[self.parent]
+        shares = np.where(below < 0, self.nodes.fraction, (below == self.branch).astype(np.float64))
         shares[0] = 1.0
         return shares
 
-    def _taken(self, row: FloatArray) -> IntArray:
+    def taken(self, row: FloatArray) -> IntArray:
         """The branch that a row takes at each inner node, -1 where its value decides nothing."""
         nodes = self.nodes
         feature = np.maximum(nodes.feature, 0)
@@ -163,7 +168,7 @@ class Boxes:
         below = np.flatnonzero((nodes.test[self.parent] == INTERVALS) & (cells[self.parent] > nodes.upper))
         np.add.at(taken, self.parent[below], 1)
         if self.sets or levels.any():
-            coded = ~self._numeric[feature]
+            coded = ~self.numeric[feature]
             absent |= (cells < 0) & coded & ~levels  # an unseen level under a threshold on codes
             taken[levels] = nodes.other_branch[levels]
             asked = np.repeat(np.flatnonzero(levels), nodes.level_count[levels])
@@ -211,7 +216,7 @@ class Boxes:
         return True
 
     def _bounds(self) -> tuple[FloatArray, FloatArray]:
-        low, high = self.nodes.child_bounds(self._numeric)
+        low, high = self.nodes.child_bounds(self.numeric)
         return self.merge_down(low, np.maximum), self.merge_down(high, np.minimum)
 
     def _level_sets(self) -> dict[int, LevelSets]:
@@ -232,13 +237,13 @@ class Boxes:
         bits = np.empty((len(ids), (n_levels + 7) // 8), np.uint8)
         places = {node: place for place, node in enumerate(ids.tolist())}
         for node, place in places.items():  # ascending, so that the state before is ready
-            bits[place] = np.packbits(self._own_set(node, n_levels))
+            bits[place] = np.packbits(self.own_set(node, n_levels))
             before = int(self.before[node])
             if before:
                 bits[place] &= bits[places[before]]
         return bits
 
-    def _own_set(self, node: int, n_levels: int) -> BoolArray:
+    def own_set(self, node: int, n_levels: int) -> BoolArray:
         """The levels that take the branch to a node, by its test alone."""
         nodes, parent, branch = self.nodes, int(self.parent[node]), int(self.branch[node])
         codes = np.arange(n_levels)

@@ -11,8 +11,8 @@ equal if they differ by less than rounding may make them (:data:`TIE`).
 A missing value that a leaf's path tests has to be chosen, which counts as a change. A row may also
 leave some or all of the missing values missing, whatever else it changes: it still is divided among
 several leaves and counts if their mean is the wanted answer. Such rows are looked for by
-:mod:`learners.reasons.mixed_search`, as far as they could be nearer than the next leaf's box, so that
-the search is exact among all rows: what is told is ``exact`` unless the bound of that search was met.
+:mod:`learners.reasons.mixed_search`, by distance by :mod:`learners.reasons.divided_search`, as far as they
+could be nearer than the next leaf's box, so that the search is exact among all rows: what is told is ``exact`` unless the bound of that search was met.
 
 Every row that is given was answered by the model itself.
 """
@@ -32,6 +32,7 @@ from learners.errors import ParameterError, quoted
 from learners.reasons.boxes import Boxes, boxes_of, check_leaves
 from learners.reasons.combined_search import CombinedSeeker
 from learners.reasons.demands import Demands, demands_of, target_cell
+from learners.reasons.divided_search import DividedSearch
 from learners.reasons.mixed_search import MixedSearch, MixedSeeker, too_many_nodes
 from learners.reasons.records import Asked, Change, Counterfactual, shown_cell
 from learners.reasons.region_steps import RegionSteps
@@ -192,7 +193,7 @@ class _Seeker:
             LearnerError: none was found before too much had been looked at.
         """
         demands = demands_of(self.boxes, row, self.wishes, self.scales)
-        mixes = self.mixes.of_row(row) if _is_divided(demands) else None
+        mixes = self._mixes(row, demands) if _is_divided(demands) else None
         ways = self._ways_apart(row, demands, mixes)
         found: list[Counterfactual] = []
         while batch := list(islice(ways, self.search.count - len(found))):
@@ -205,7 +206,13 @@ class _Seeker:
             raise too_many_nodes()
         return found
 
-    def _ways_apart(self, row: FloatArray, demands: Demands, mixes: MixedSearch | None) -> Iterator[_Found]:
+    def _mixes(self, row: FloatArray, demands: Demands) -> MixedSearch | DividedSearch:
+        """Sets of columns are few where their number counts first; where distances do, all may be as near as any."""
+        if self.steps.by_distance:
+            return DividedSearch(self.mixes, self.boxes, row, demands)
+        return self.mixes.of_row(row)
+
+    def _ways_apart(self, row: FloatArray, demands: Demands, mixes: MixedSearch | DividedSearch | None) -> Iterator[_Found]:
         """The changed rows of different leaves, if asked for with different sets of changed columns; nearest first."""
         leaves: set[int] = set()
         changed_sets: set[bytes] = set()
@@ -216,7 +223,7 @@ class _Seeker:
                 changed_sets.add(changed)
                 yield one
 
-    def _rows(self, row: FloatArray, demands: Demands, mixes: MixedSearch | None) -> Iterator[_Found]:
+    def _rows(self, row: FloatArray, demands: Demands, mixes: MixedSearch | DividedSearch | None) -> Iterator[_Found]:
         """Rows that reach a wanted leaf wholly, or divided and with the wanted answer; the nearest first."""
         whole = self._candidates(demands)
         for leaf, cost, distance in zip(
@@ -229,7 +236,7 @@ class _Seeker:
         if mixes is not None:
             yield from self._mixed(mixes, None)
 
-    def _mixed(self, mixes: MixedSearch, key: tuple[float, float] | None) -> Iterator[_Found]:
+    def _mixed(self, mixes: MixedSearch | DividedSearch, key: tuple[float, float] | None) -> Iterator[_Found]:
         """Rows that stay divided and are nearer than a key says."""
         while (way := mixes.next_before(key)) is not None:
             yield _Found(self.mixes.leaf(way.cells), way.cells, way.steps, exact=True)

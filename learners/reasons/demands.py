@@ -32,12 +32,14 @@ class Demands:
     """What reaching a state takes of the row; one entry a node.
 
     Attributes:
+        taken: the branch that the row takes at a node, -1 where its value decides nothing.
         shares: the share of the row that satisfies the state as it is.
         blocked: whether no allowed value satisfies it, though the row's own does not wholly.
         distance: how far the nearest allowed value is; 0 where none is needed.
         target: that value as a cell; of nominal columns NaN, see :func:`target_cell`.
     """
 
+    taken: IntArray
     shares: FloatArray
     blocked: BoolArray
     distance: FloatArray
@@ -46,9 +48,10 @@ class Demands:
 
 def demands_of(boxes: Boxes, row: FloatArray, wishes: Wishes, scales: Scales) -> Demands:
     """What each state asks of a row, shape (d,)."""
-    shares = boxes.merge_down(boxes.shares(row), np.multiply)
+    taken = boxes.taken(row)
+    shares = boxes.merge_down(boxes.shares_of(taken), np.multiply)
     n = len(shares)
-    found = Demands(shares, np.zeros(n, np.bool_), np.zeros(n), np.full(n, np.nan))
+    found = Demands(taken, shares, np.zeros(n, np.bool_), np.zeros(n), np.full(n, np.nan))
     numeric = np.array([column.is_numeric for column in boxes.columns])
     needed = (shares != 1) & (boxes.tested >= 0)
     _demand_numbers(found, boxes, row, wishes, scales, np.flatnonzero(needed & numeric[boxes.tested]))

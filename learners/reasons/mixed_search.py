@@ -85,11 +85,15 @@ class MixedSeeker:
         self.rows_left = 1
 
     def of_row(self, row: FloatArray) -> MixedSearch:
-        """The search of one row, shape (d,); the work that is left is shared by :attr:`rows_left` rows."""
-        allowance = max(MAX_NODES - self.visited, 0) // max(self.rows_left, 1)
-        search = MixedSearch(self, row, allowance)
+        """The search of one row, shape (d,)."""
+        search = MixedSearch(self, row, self.allowance)
         self.rows_left -= search.is_divided
         return search
+
+    @property
+    def allowance(self) -> int:
+        """The work of the next row: of what is left each of :attr:`rows_left` rows gets its share."""
+        return max(MAX_NODES - self.visited, 0) // max(self.rows_left, 1)
 
     def leaf(self, cells: FloatArray) -> int:
         """The leaf that takes the largest share of a row, of those with the wanted answer if there are any."""

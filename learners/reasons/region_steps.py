@@ -51,8 +51,7 @@ class RegionSteps:
 
     def key(self, cost: float, distance: float) -> tuple[float, float]:
         """What ways are sorted by."""
-        least, far = (float(f"{number:.{_DIGITS - 1}e}") for number in (cost, distance))
-        return (far, least) if self.by_distance else (least, far)
+        return rounded_key(distance, cost) if self.by_distance else rounded_key(cost, distance)
 
     def nearest(self, row: FloatArray, region: Region, known: KnownSteps) -> Way | None:
         """The nearest row of a region; None where no allowed change leads there."""
@@ -104,3 +103,8 @@ class RegionSteps:
             return float(open_codes[0]), _UNKNOWN_STEP
         nearest = open_codes[np.argmin(np.abs(open_codes - own))]
         return float(nearest), steps_between(own, float(nearest), len(column.levels))
+
+
+def rounded_key(first: float, second: float) -> tuple[float, float]:
+    """What is compared first and second, without what rounding makes of equal sums."""
+    return float(f"{first:.{_DIGITS - 1}e}"), float(f"{second:.{_DIGITS - 1}e}")

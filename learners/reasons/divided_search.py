@@ -1,0 +1,151 @@
+"""The nearest rows that are divided among leaves of a tree of boxes and have the wanted answer, by distance.
+
+Such a row is answered by the mean of several leaves, so no single leaf's box holds it. The search knows of a region of
+rows (see :mod:`learners.reasons.near_tree`) the nearest one and a bound of the answer: the best that its rows can
+reach within a budget, each test given the best branch by itself, means taken where all of them are divided. A region
+whose bound is too low waits until the budget has grown; of another one the nearest row is looked at. If that has not
+the wanted answer, the region is cut at the test on its way which keeps most from it. Bounds are never too low, and cut
+regions hold all rows, so the rows are found nearest first. Budgets grow from leaf to leaf, and the part of the tree
+that is looked at with them: few changed rows need more than a few hundred nodes.
+
+A row that changes all columns of one that was found before, and others, is passed over.
+"""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+import itertools
+import math
+from collections.abc import Set
+
+import numpy as np
+
+from learners.reasons.boxes import Boxes
+from learners.reasons.demands import Demands
+from learners.reasons.mixed_search import MixedSeeker
+from learners.reasons.near_region import Fork, NearRegion
+from learners.reasons.near_tree import Key, NearTree, Prices
+from learners.reasons.region_steps import Way, rounded_key
+from learners.reasons.targets import answers_of
+from learners.table import Table
+from learners.types import FloatArray
+
+#: Leaves of the first part, how many times as many the next one has, and after how many leaves a budget grows.
+_FIRST_LEAVES, _GROWTH, _STEP = 128, 2.5, 3
+#: What a node of a part takes of the time, in nodes of the work that is allowed.
+_NODE = 25
+
+
+class DividedSearch:
+    """The search of one row.
+
+    Args:
+        seeker: of the tree.
+        boxes: of it.
+        row: shape (d,).
+        demands: of the row.
+
+    Attributes:
+        is_complete: whether all that could be nearer than what was asked for has been looked at.
+    """
+
+    def __init__(self, seeker: MixedSeeker, boxes: Boxes, row: FloatArray, demands: Demands) -> None:
+        self.is_complete = True
+        self._seeker, self._boxes, self._row, self._demands = seeker, boxes, row, demands
+        self._allowance = seeker.allowance
+        seeker.rows_left -= 1
+        self._prices = Prices(boxes, demands, seeker.steps)
+        self._n_leaves = 0
+        self._budget: Key = (0.0, -1.0)  # all that is within has been looked at, or waits
+        self._numbers = itertools.count()
+        self._ladder: list[Key] = []
+        self._regions: list[tuple[Key, int, NearRegion, int]] = []
+        self._ways: list[tuple[Key, int, Way]] = []
+        self._found: list[frozenset[int]] = []
+
+    def next_before(self, key: Key | None) -> Way | None:
+        """The next nearest row that comes before ``key``, of all if None; None where there is none left."""
+        while True:
+            if self._ways and (not self._regions or self._ways[0][0] <= self._regions[0][0]):
+                if key is not None and self._ways[0][0] >= key:
+                    return None
+                way = heapq.heappop(self._ways)[2]
+                if not self._is_passed_over(way.steps.keys()):
+                    self._found.append(frozenset(way.steps))
+                    return way
+            elif self._regions and self._regions[0][0] < self._budget:
+                if key is not None and self._regions[0][0] >= key:
+                    return None
+                if self._allowance < 0:
+                    self.is_complete = False
+                    return None
+                self._look_at(*heapq.heappop(self._regions))
+            elif self._n_leaves == len(self._prices.keys) or (key is not None and self._budget >= key):
+                return None
+            else:
+                self._grow()
+
+    def _grow(self) -> None:
+        """Begin anew with a larger part of the tree; what was found is passed over."""
+        keys, before = self._prices.keys, self._budget
+        self._n_leaves = min(max(_FIRST_LEAVES, int(self._n_leaves * _GROWTH)), len(keys))
+        last = self._n_leaves == len(keys)
+        rounded = [rounded_key(*one) for one in keys[: self._n_leaves : _STEP].tolist()]
+        self._budget = (math.inf, math.inf) if last else rounded_key(*keys[self._n_leaves - 1].tolist())
+        kept = self._prices.within(self._budget)
+        self._spend(len(kept))
+        tree = NearTree(self._boxes, self._row, self._demands, self._seeker.steps, self._seeker.margins, kept)
+        whole = NearRegion(tree, tree.whole, range(len(tree.ids)), self._budget)
+        self._ladder = [one for one in rounded if before < one < self._budget] + [self._budget]
+        self._ways = []
+        self._regions = [(max(before, (0.0, 0.0)), next(self._numbers), whole, 1)]
+
+    def _spend(self, nodes: int) -> None:
+        self._allowance -= _NODE * nodes
+        self._seeker.visited += _NODE * nodes
+
+    def _is_passed_over(self, columns: Set[int]) -> bool:
+        return any(found <= columns for found in self._found)
+
+    def _look_at(self, key: Key, number: int, region: NearRegion, stride: int) -> None:
+        """Put a region off, cut it, or take its nearest row."""
+        if self._is_passed_over(region.changed):
+            return
+        budget = self._ladder[min(bisect.bisect_right(self._ladder, key) + stride, len(self._ladder)) - 1]
+        if self._ways:
+            budget = min(budget, max(key, self._ways[0][0]))
+        route, slack = region.route(), self._seeker.slack
+        self._spend(len(region.places))
+        worst = int(np.argmin(route.margins))
+        is_wanted = bool(route.margins[worst] >= -slack)
+        worth = None if is_wanted else region.highest(worst, budget)
+        if worth is not None and not worth[0] >= -slack:
+            if budget < self._budget:
+                heapq.heappush(self._regions, (budget, number, region, 2 * stride))
+        elif is_wanted and route.n_leaves > 1 and region.changed and self._holds(way := self._way(region)):
+            heapq.heappush(self._ways, (self._seeker.steps.key(way.cost, way.distance), number, way))
+        elif fork := region.best_fork(worth):
+            self._cut(key, region, fork)
+
+    def _way(self, region: NearRegion) -> Way:
+        cells, steps = self._row.copy(), {}
+        for column in sorted(region.changed):
+            cells[column], steps[column] = region.nearest[column].cell, region.nearest[column].step
+        return self._seeker.steps.way(cells, steps)
+
+    def _holds(self, way: Way) -> bool:
+        """Whether the tree itself says so."""
+        table = Table(self._seeker.learner.columns_, np.asfortranarray(way.cells[None]))
+        return bool(self._seeker.target.holds(answers_of(self._seeker.learner, table))[0])
+
+    def _cut(self, key: Key, region: NearRegion, fork: Fork) -> None:
+        """Cut a region at a test."""
+        tree = region.tree
+        column = tree.asked[fork.place]
+        for piece in (region.masks[column] & fork.kept, region.masks[column] & ~fork.kept):
+            if piece:
+                masks = region.masks.copy()
+                masks[column] = piece
+                part = NearRegion(tree, masks, region.places, self._budget)
+                heapq.heappush(self._regions, (max(key, part.key), next(self._numbers), part, 1))
