@@ -11,8 +11,9 @@ equal if they differ by less than rounding may make them (:data:`TIE`).
 A missing value that a leaf's path tests has to be chosen, which counts as a change. A row may also
 leave some or all of the missing values missing, whatever else it changes: it still is divided among
 several leaves and counts if their mean is the wanted answer. Such rows are looked for by
-:mod:`learners.reasons.mixed_search`, by distance by :mod:`learners.reasons.divided_search`, as far as they
-could be nearer than the next leaf's box, so that the search is exact among all rows: what is told is ``exact`` unless the bound of that search was met.
+:mod:`learners.reasons.mixed_search`, by distance by :mod:`learners.reasons.divided_search`, as far as
+they could be nearer than the next leaf's box, so that the search is exact among all rows: what is told
+is ``exact`` unless the bound of that search was met.
 
 Every row that is given was answered by the model itself.
 """
@@ -212,7 +213,9 @@ class _Seeker:
             return DividedSearch(self.mixes, self.boxes, row, demands)
         return self.mixes.of_row(row)
 
-    def _ways_apart(self, row: FloatArray, demands: Demands, mixes: MixedSearch | DividedSearch | None) -> Iterator[_Found]:
+    def _ways_apart(
+        self, row: FloatArray, demands: Demands, mixes: MixedSearch | DividedSearch | None
+    ) -> Iterator[_Found]:
         """The changed rows of different leaves, if asked for with different sets of changed columns; nearest first."""
         leaves: set[int] = set()
         changed_sets: set[bytes] = set()

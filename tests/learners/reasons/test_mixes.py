@@ -9,6 +9,12 @@ from hypothesis import strategies as st
 
 from learners.errors import LearnerError
 from learners.reasons import Search, Wishes, counterfactuals, why_not
+from learners.reasons.boxes import boxes_of
+from learners.reasons.demands import demands_of
+from learners.reasons.divided_search import DividedSearch
+from learners.reasons.mixed_search import MixedSeeker
+from learners.reasons.region_steps import RegionSteps
+from learners.reasons.targets import target_of
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.regressor import DecisionTreeRegressor
@@ -68,6 +74,31 @@ def test_of_grown_trees_the_nearest_is_that_of_all_mixes(seed, params, missing, 
     model, _ = fitted(seed, {"max_depth": 4, **params, "missing": missing})
     rng = np.random.default_rng(seed + 1)
     compared_to_all_mixes(model, row_with_gaps(rng), str(rng.choice(["a", "b", "c"])), NOTHING, order)
+
+
+@settings(max_examples=15, deadline=None)
+@given(SEEDS, st.booleans())
+def test_by_distance_budgets_find_what_sets_of_columns_find(seed, free):
+    """Two searches that share no bound agree on every row in turn, with parts that grow from two leaves on."""
+    model, rng = random_model(seed, depth=7)
+    table, wanted = row_with_gaps(rng), str(rng.choice(CLASSES.labels))
+    if model.predict(table)[0] == wanted:
+        return
+    row, target = table.values[0], target_of(model, wanted)
+    wishes = Wishes.of(COLUMNS, **(NOTHING if free else random_wishes(rng)))
+    seeker = MixedSeeker(model, target, RegionSteps(COLUMNS, wishes, SCALES, by_distance=True))
+    boxes = boxes_of(model)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("learners.reasons.divided_search._FIRST_LEAVES", 2)
+        patch.setattr("learners.reasons.divided_search._STEP", 1)
+        budgets = DividedSearch(seeker, boxes, row, demands_of(boxes, row, wishes, SCALES))
+        sets = seeker.of_row(row)
+        for _ in range(3):
+            one, other = budgets.next_before(None), sets.next_before(None)
+            assert (one is None) == (other is None)
+            if one is None:
+                break
+            assert (one.distance, one.cost) == pytest.approx((other.distance, other.cost), abs=1e-9)
 
 
 @settings(max_examples=6, deadline=None)
