@@ -48,14 +48,24 @@ def grid_points(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Every combination of the values of a grid; those of the last name change fastest.
 
     Raises:
-        ParameterError: there is no name, or a name without values.
+        ParameterError: there is no name, a name without values, or a value twice.
     """
     if not grid:
         raise ParameterError("parameter grid must name at least one parameter with its values", field="grid")
     for name, values in grid.items():
         if not values:
             raise ParameterError(f"parameter grid has no value of {quoted(name)}", field=f"grid.{name}")
+        twice = [value for place, value in enumerate(values) if _is_among(value, values[:place])]
+        if twice:
+            raise ParameterError(
+                f"parameter grid has the value {quoted(twice[0])} of {quoted(name)} twice", field=f"grid.{name}"
+            )
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+
+
+def _is_among(value: Any, others: Sequence[Any]) -> bool:
+    """``True`` and 1 are two values, as JSON has them; 1 and 1.0 are one."""
+    return any(isinstance(value, bool) == isinstance(other, bool) and value == other for other in others)
 
 
 def loss_of(metric: str, value: float | None) -> float | None:

@@ -238,9 +238,9 @@ def set_state(
     if state == "running":
         values |= {"started_at": now, "worker": worker}
     else:
-        values |= {"finished_at": now, "result": _plain(result), "error": _plain(error)}
+        values |= {"finished_at": now, "result": _plain(result), "error": _plain(error), "message": ""}
     if state == "succeeded":
-        values |= {"progress": 1.0, "message": ""}
+        values |= {"progress": 1.0}
     statement = update(Job).where(Job.id == job_id, Job.state.in_(SOURCES[state])).values(**values)
     if affected(session.execute(statement)) != 1:
         return False

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from learners.base import Progress
-from learners.errors import ParameterError
+from learners.errors import ParameterError, quoted
 from learners.neural.examples import Examples, Learned
 from learners.neural.feedforward.pruning import Prunable
 from learners.neural.feedforward.shifting import check_image, shifting
@@ -42,6 +42,14 @@ class FeedForward(Prunable):
 
     def check_together(self) -> None:
         super().check_together()
+        if not self.hidden_units:
+            for name, idle in (("activation", self.activation != "tanh"), ("prune_by", self.prune_by == "units")):
+                if idle:
+                    raise ParameterError(
+                        f"parameter {name} = {quoted(getattr(self, name))} has no effect without hidden units; "
+                        "give hidden_units",
+                        field=name,
+                    )
         if self.image_shift and self.image_width is None:
             raise ParameterError("image_shift has no effect without image_width", field="image_shift")
         if self.image_width is not None and not self.image_shift:
@@ -52,13 +60,13 @@ class FeedForward(Prunable):
     def check_columns(self, columns: Sequence[Column], target: Column | None) -> None:
         super().check_columns(columns, target)
         if self.image_width is not None:
-            check_image(columns, int(self.image_width))
+            check_image(columns, int(self.image_width), int(self.image_shift))
 
     def _augment(self, inputs: AnyInputs) -> Augment | None:
         if self.image_width is None:
             return super()._augment(inputs)
         own = cast("Inputs", inputs)
-        check_image(own.columns, int(self.image_width))
+        check_image(own.columns, int(self.image_width), int(self.image_shift))
         if self.augment_ is not None:
             raise ParameterError(
                 "image_shift goes not with a function of one's own that makes inputs", field="image_shift"

@@ -15,11 +15,11 @@ from learners.table import Column, Table
 from learners.types import FloatArray
 
 
-def check_image(columns: Sequence[Column], width: int) -> None:
-    """Refuse columns that are no image of that width.
+def check_image(columns: Sequence[Column], width: int, most: int) -> None:
+    """Refuse columns that are no image of that width, or moving it out of sight.
 
     Raises:
-        ParameterError: one is not numeric, or they make no whole rows.
+        ParameterError: one is not numeric, they make no whole rows, or ``most`` places are all of the image.
     """
     odd = [column.name for column in columns if not column.is_numeric]
     if odd:
@@ -28,6 +28,11 @@ def check_image(columns: Sequence[Column], width: int) -> None:
     if len(columns) % width:
         message = f"image_width = {width} makes no whole rows of {len(columns)} columns"
         raise ParameterError(message, field="image_width")
+    height = len(columns) // width
+    if most >= max(width, height):
+        message = f"image_shift = {most} moves images of {width} x {height} numbers out of sight"
+        allowed = f"; at most {max(width, height) - 1}" if max(width, height) > 1 else ""
+        raise ParameterError(message + allowed, field="image_shift")
 
 
 def shifting(inputs: Inputs, width: int, most: int) -> Augment:

@@ -42,6 +42,9 @@ def test_a_grid_has_every_combination_the_last_name_fastest():
         grid_points({})
     with pytest.raises(ParameterError, match="no value of 'a'"):
         grid_points({"a": []})
+    with pytest.raises(ParameterError, match="the value 1 of 'a' twice"):
+        grid_points({"a": [1, 2, 1]})
+    assert len(grid_points({"a": [1, True]})) == 2
 
 
 def test_a_grid_search_finds_what_scikit_learns_finds():

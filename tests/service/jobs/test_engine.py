@@ -97,7 +97,7 @@ def test_a_failure_says_which_column_or_parameter(work, house, action, error):
 def test_an_unforeseen_error_fails_the_job_without_telling_data(work, house):
     house.worker()
     job = work.wait(work.submit({"fit": {"do": "surprise"}}))
-    assert (job.state, job.error["type"]) == ("failed", "internal")
+    assert (job.state, job.error["type"], job.message) == ("failed", "internal", "")
     assert "42" not in job.error["detail"]
     assert "secret value 42" in house.log()
 
