@@ -10,7 +10,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from pathlib import Path
 
 try:
@@ -24,23 +23,23 @@ _PLACES = 1 << 62
 #: The file of each folder, open as long as the process: closing it would give back all of its locks.
 _open_files: dict[Path, int] = {}
 _held: set[tuple[Path, str]] = set()
-_told: ContextVar[Callable[[], None] | None] = ContextVar("told", default=None)
+#: Functions to call, the last one only. Of the whole process: a learner compiles in threads of its own too.
+_told: list[Callable[[], None]] = []
 
 
 @contextmanager
 def telling(when_waiting: Callable[[], None]) -> Iterator[None]:
-    """Call a function each time when a kernel is compiled, here or in a process that this one waits for."""
-    token = _told.set(when_waiting)
+    """Call a function each time when a kernel is compiled, in this process or in one that it waits for."""
+    _told.append(when_waiting)
     try:
         yield
     finally:
-        _told.reset(token)
+        _told.remove(when_waiting)
 
 
 def tell_waiting() -> None:
     """Call the function of :func:`telling`, if there is one."""
-    told = _told.get()
-    if told is not None:
+    for told in _told[-1:]:
         told()
 
 

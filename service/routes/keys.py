@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import Path, Response
 
 from service.deps import Admin, ServicesHere
+from service.errors import Fault, Invalid
 from service.operations import keys as operations
 from service.schemas.base import timestamp, timestamp_or_none
 from service.schemas.keys import Key, KeyList, KeyRequest, NewKey
@@ -25,7 +26,15 @@ router = make_router(prefix="/api/v1/keys", tags=["keys"])
     operation_id="createKey",
 )
 def create_key(response: Response, services: ServicesHere, who: Admin, body: KeyRequest) -> dict[str, Any]:
-    """Make a key for this workspace. It is shown this once; the service keeps only its hash."""
+    """Make a key for this workspace. It is shown this once; the service keeps only its hash.
+
+    The first key of a service that was open until then has the scope `admin`.
+    """
+    if services.keyring.is_open and "admin" not in body.scopes:
+        message = (
+            "the first key must have the scope 'admin': requests without a key are refused as soon as there is one"
+        )
+        raise Invalid(message, [Fault(message, parameter="scopes", value=list(body.scopes), allowed="with 'admin'")])
     row, key = operations.create(services.store, who.workspace, body.name, body.scopes)
     services.keyring.load(services.store)
     response.headers["Location"] = f"/api/v1/keys/{row.id}"

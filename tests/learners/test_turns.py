@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
-from learners._turns import turn
+from learners._turns import tell_waiting, telling, turn
 
 ROOT = Path(__file__).resolve().parents[2]
 _HOLDER = """
@@ -50,3 +51,13 @@ def test_a_turn_within_the_same_turn_and_one_where_no_file_can_be(tmp_path: Path
     (tmp_path / "file").touch()
     with turn(tmp_path / "file" / "folder", "a"):
         assert (tmp_path / "file").is_file()
+
+
+def test_compiling_in_a_thread_of_the_learner_is_told_too() -> None:
+    told: list[str] = []
+    with telling(lambda: told.append("outer")), telling(lambda: told.append("inner")):
+        thread = threading.Thread(target=tell_waiting)
+        thread.start()
+        thread.join()
+    tell_waiting()
+    assert told == ["inner"]

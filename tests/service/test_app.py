@@ -147,6 +147,9 @@ def test_no_page_of_another_origin_is_let_in(shared_api: Api) -> None:
 def test_the_first_key_closes_the_door(api: Api) -> None:
     from service.operations import keys
 
+    first = problem(api.post("/api/v1/keys", json={"name": "me", "scopes": ["predict"]}), 422)
+    assert first["errors"][0]["parameter"] == "scopes"
+    assert api.get("/api/v1/keys").json() == {"items": []}
     made = api.post("/api/v1/keys", json={"name": "me", "scopes": ["admin"]})
     assert made.status_code == 201
     admin = {"Authorization": f"Bearer {made.json()['key']}"}
