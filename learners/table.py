@@ -6,9 +6,10 @@ columns; see there for what a cell holds.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class Table:
             raise DataError(f"{len(self.columns)} columns do not describe values of shape {self.values.shape}")
         names = self.names
         if len(set(names)) != len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+            twice = next(name for name, count in Counter(names).items() if count > 1)
             raise DataError(f"two columns are named {quoted(twice)}", field=twice)
         if self.values.dtype != np.float64 or not self.values.flags.f_contiguous:
             object.__setattr__(self, "values", np.asfortranarray(self.values, dtype=np.float64))
@@ -93,10 +94,15 @@ class Table:
 
     def position(self, name: str) -> int:
         """Index of the column of that name."""
-        for index, column in enumerate(self.columns):
-            if column.name == name:
-                return index
-        raise SchemaError(f"there is no column {quoted(name)}", field=name)
+        try:
+            return self._positions[name]
+        except KeyError:
+            raise SchemaError(f"there is no column {quoted(name)}", field=name) from None
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        """By name; kept, since going through thousands of columns for each of as many names takes seconds."""
+        return {column.name: index for index, column in enumerate(self.columns)}
 
     def column(self, name: str) -> Series:
         index = self.position(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -114,7 +115,7 @@ def _excluded(asked: Asked, names: Sequence[str], reserved: set[Any]) -> list[st
 
 
 def _refuse_repeated(asked: Asked, names: Sequence[str], parameter: str) -> None:
-    for name in sorted({name for name in names if names.count(name) > 1}):
+    for name in sorted(name for name, count in Counter(names).items() if count > 1):
         asked.refuse(f"the column {quoted(name)} is named twice", parameter, column=name)
 
 
