@@ -20,7 +20,7 @@ once, by the first test of the tree, the gain is the information gain of that te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -77,7 +77,9 @@ class Question:
         possible: codes of the classes that some completion of the row is answered with; None for regression.
         leaves: number of leaves that a completion may reach.
         spread: least and greatest value of these leaves; None for classification.
-        candidates: the unknown columns, the best to ask first.
+        candidates: the unknown columns, the best to ask first. Where no single value tells anything but several
+            together may, those come first that lessen the uncertainty or, if none does, are tested on the way to
+            the most weight, for their cost.
     """
 
     answers: tuple[float, ...]
@@ -89,9 +91,14 @@ class Question:
 
     @property
     def ask(self) -> str | None:
-        """The column to ask for; None where no answer can tell anything."""
+        """The column to ask for; None where no answers can tell anything."""
         best = self.candidates[0] if self.candidates else None
-        return best.column if best is not None and best.gain > 0 else None
+        return best.column if best is not None and (best.gain > 0 or self._is_open) else None
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether what is not known yet can still change the answer."""
+        return len(self.possible) > 1 if self.possible is not None else self.spread[0] < self.spread[1]  # type: ignore[index]
 
 
 def next_question(
@@ -151,6 +158,8 @@ def _question(
             after = worth(_masses(boxes, place, states[place], weights, moments)).sum()
             gain = max(float(after) - now, 0.0)
         found.append(Candidate(column.name, gain if gain > _NOTHING else 0.0, float(price[place])))
+    if all(one.gain == 0 for one in found):
+        found = _by_what_they_lead_to(boxes, found, states, weights, moments, price, regression=regression)
     found.sort(key=lambda one: -one.score)  # stable: of equal scores the first column
     answers = answers_of(learner, Table(learner.columns_, np.asfortranarray(row[None])))[0]
     values = learner.packed_tree_.answers[possible]
@@ -163,6 +172,33 @@ def _question(
         spread=(float(values.min()), float(values.max())) if regression else None,
         candidates=tuple(found),
     )
+
+
+def _by_what_they_lead_to(
+    boxes: Boxes,
+    candidates: Sequence[Candidate],
+    states: Mapping[int, IntArray],
+    weights: FloatArray,
+    moments: FloatArray,
+    price: FloatArray,
+    *,
+    regression: bool,
+) -> list[Candidate]:
+    """Candidates that tell nothing one by one: first those after which others may."""
+    worth: Worth = _negative_variance if regression else _negative_entropy
+    now = float(worth(moments.sum(axis=0)[None])[0])
+
+    def rank(candidate: Candidate) -> tuple[float, float]:
+        place = places[candidate.column]
+        if place not in states:
+            return (0.0, 0.0)
+        gain = float(worth(_masses(boxes, place, states[place], weights, moments)).sum()) - now
+        tested = float(weights[states[place] > 0].sum())
+        cost = max(float(price[place]), np.finfo(float).tiny)
+        return (-gain / cost if gain > _NOTHING else 0.0, -tested / cost)
+
+    places = {column.name: place for place, column in enumerate(boxes.columns)}
+    return sorted(candidates, key=rank)
 
 
 def _decided(learner: FittedTree, answers: FloatArray) -> tuple[int, ...]:

@@ -190,7 +190,9 @@ class QuestionOfRow(_Answered):
     minimum: float | None = Field(None, description="of a regression: the least value that is still possible")
     maximum: float | None = None
     leaves: int | None = Field(None, description="leaves that a completion of the row may reach")
-    ask: str | None = Field(None, description="the column to ask for; null where no answer tells anything")
+    ask: str | None = Field(
+        None, description="the column to ask for; null where no answers, alone or together, can tell anything"
+    )
     candidates: list[Candidate] | None = Field(None, description="all columns without a value, the best first")
 
 

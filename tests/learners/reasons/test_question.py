@@ -241,3 +241,15 @@ def test_a_sure_answer_has_no_uncertainty_and_no_sign():
     target = Series(Column("y", Kind.NOMINAL, ("a", "b")), np.array([0.0, 1.0]))
     model = DecisionTreeClassifier().fit(table, target)
     assert str(next_question(model, [[1.0]])[0].uncertainty) == "0.0"
+
+
+def test_what_only_several_answers_tell_is_asked_for_all_the_same():
+    """Of parity no single bit tells anything; both do. A sure answer asks for nothing."""
+    table = Table.from_columns({"a": [0.0, 0, 1, 1], "noise": [0.0, 0, 0, 0], "b": [0.0, 1, 0, 1]})
+    model = DecisionTreeClassifier(min_gain=0, pruning="none").fit(table, ["even", "odd", "odd", "even"])
+    rows = np.array([[np.nan, np.nan, np.nan], [0, np.nan, np.nan], [0, np.nan, 1]])
+    nothing, one, both = next_question(model, Table(table.columns, np.asfortranarray(rows)))
+    assert [candidate.gain for candidate in nothing.candidates] == [0, 0, 0]
+    assert nothing.ask in ("a", "b")
+    assert one.ask == "b"
+    assert (both.ask, both.possible) == (None, (1,))
