@@ -310,5 +310,6 @@ def too_many_nodes() -> LearnerError:
     """What is said where no row was found before the work that is allowed was done."""
     return LearnerError(
         f"more than {MAX_NODES} nodes would have to be looked at for rows that leave some values missing; "
-        "ask of fewer rows, fix more columns, or fill in more values"
+        "ask of fewer rows, fix more columns, or fill in more values",
+        field="rows",
     )

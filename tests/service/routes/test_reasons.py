@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from learners.reasons.mixed_search import too_many_nodes
+from service.operations.reasoning import refusal
 from service.schemas.reasons import Counterfactuals, Importances, Questions
 from tests.service.running import Api, problem
 from tests.service.working import train
@@ -376,3 +378,8 @@ def test_one_of_two_missing_values_is_set_while_the_other_stays_missing(weather:
     assert [(change["column"], change["after"]) for change in found["changes"]] == [("a", "p")]
     assert (found["cost"], found["exact"]) == (1, True)
     assert predicted(weather, changed(row, found), "mixes") == "yes"
+
+
+def test_too_much_to_look_at_is_a_fault_of_the_rows() -> None:
+    said = refusal(cast("Any", None), too_many_nodes())
+    assert (said.status, said.faults[0].parameter) == (409, "rows")
