@@ -14,6 +14,7 @@ from pyarrow import ipc
 from learners.table import EXACT_INTEGER, number_text
 from learners.types import FloatArray
 from service.errors import Fault, Invalid, TooLarge
+from service.formats.arrow_rows import is_number_list
 from service.formats.faults import Faults, cut, shown
 from service.formats.options import ReadOptions
 from service.formats.reading import BOOLEAN, CELL, NUMBER, TEXT, Block, Cells, Reader
@@ -106,7 +107,7 @@ class ArrowReader(Reader):
         kind = array.type
         if pa.types.is_integer(kind) or pa.types.is_floating(kind):
             return self._numbers(self._schema.names[at], array, first_row)
-        if _is_list(kind):
+        if is_number_list(kind):
             return ValueCells(array.to_pylist(), frozenset(), self._syntax)
         if pa.types.is_decimal(kind) or pa.types.is_null(kind):
             return TextCells(array.cast(pa.string()), self._syntax, CELL)
@@ -163,15 +164,9 @@ class NumberCells:
         return NUMBER
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    return any(test(kind) for test in (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list))
-
-
 def _is_readable(kind: pa.DataType) -> bool:
-    if _is_list(kind):
-        while _is_list(kind):
-            kind = kind.value_type
-        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+    if is_number_list(kind):
+        return True
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     tests = (

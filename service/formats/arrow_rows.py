@@ -157,6 +157,19 @@ def _target(metadata: bytes, at: int) -> int:
     return int(at + struct.unpack_from("<I", metadata, at)[0])
 
 
+def is_number_list(kind: pa.DataType) -> bool:
+    """Whether a type is lists of numbers, or of such lists: what a sequence comes as.
+
+    Fixed lists of no items are none: as many of them as a caller likes take no bytes.
+    """
+    from pyarrow import types
+
+    depth = 0
+    while types.is_list(kind) or types.is_large_list(kind) or (types.is_fixed_size_list(kind) and kind.list_size > 0):
+        kind, depth = kind.value_type, depth + 1
+    return depth > 0 and bool(types.is_integer(kind) or types.is_floating(kind))
+
+
 def _check_types(schema: pa.Schema) -> None:
     from pyarrow import types
 
@@ -167,10 +180,16 @@ def _check_types(schema: pa.Schema) -> None:
             message = f"the name of column {shown(field.name)} holds a NUL character"
             raise Invalid(message, [Fault(message, column=cut(field.name))])
         kind = field.type.value_type if types.is_dictionary(field.type) else field.type
-        if not any(test(kind) for test in tests):
+        if not any(test(kind) for test in tests) and not is_number_list(field.type):
             raise Invalid(
                 f"column {shown(field.name)} has the type {cut(str(field.type))}, which is not read here",
-                [Fault("type not read here", column=cut(field.name), allowed="numbers, booleans and texts")],
+                [
+                    Fault(
+                        "type not read here",
+                        column=cut(field.name),
+                        allowed="numbers, booleans, texts and lists of numbers",
+                    )
+                ],
             )
 
 

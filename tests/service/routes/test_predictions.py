@@ -193,7 +193,7 @@ def test_arrow_gives_the_answer_of_json_and_json_that_of_arrow(weather: Api) -> 
         ]
 
 
-@pytest.mark.parametrize(("sent", "status"), [(b"", 400), (b"no stream", 400), (arrow([{"outlook": [1]}]), 422)])
+@pytest.mark.parametrize(("sent", "status"), [(b"", 400), (b"no stream", 400), (arrow([{"outlook": ["a"]}]), 422)])
 def test_what_is_no_arrow_stream_of_values_is_a_problem(weather: Api, sent: bytes, status: int) -> None:
     answered = weather.post("/api/v1/models/weather/predictions", content=sent, headers={"content-type": ARROW})
     problem(answered, status)
