@@ -80,7 +80,7 @@ class Coordinates:
     def weighted(self, weights: FloatArray) -> Coordinates:
         """The same with these weights of columns, >= 0, in place of its own; those without spread keep 0."""
         p = self.metric.p
-        factor = weights if p == math.inf else weights ** (1.0 / p)
+        factor = weights if math.isinf(p) else weights ** (1.0 / p)
         before = np.where(self.factor > 0, self.factor, 1.0)
         factor = np.where(self.factor > 0, factor, 0.0)
         changed = replace(self.metric, step=factor.copy(), span=self.metric.span / before * factor)

@@ -3,7 +3,8 @@
 Rows are compared column by column, the differences are raised to the power p, added up in the order of the
 columns, and the p-th root is taken; for Chebyshev's distance (p infinite) the largest difference counts. Where
 rows are only ordered the root is left out: that is called a power here. p < 1 is refused, as the triangle
-inequality fails there.
+inequality fails there; but for the limit p to minus infinity, the smallest difference along any column, which is no
+metric and is asked for by its own name. It looks at columns of weight only.
 
 A difference of two known numbers is that of their coordinates; of two levels it is 0 or 1; of texts and sequences
 their elastic distance (see :mod:`learners.neighbors.elastic`); where either cell is
@@ -18,7 +19,7 @@ with the smaller index comes first.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +31,9 @@ from learners.types import BoolArray, FloatArray
 #: A caller's own distance of two rows of cells.
 Distance = Callable[[FloatArray, FloatArray], float]
 #: p by the name of a metric.
-METRICS = {"manhattan": 1.0, "euclidean": 2.0, "chebyshev": math.inf}
+METRICS = {"manhattan": 1.0, "euclidean": 2.0, "chebyshev": math.inf, "minimum": -math.inf}
+#: Where powers are the differences themselves.
+_UNRAISED = (1, math.inf, -math.inf)
 #: The largest finite p: powers of coordinates stay finite, see :func:`largest_coordinate`.
 LARGEST_P = 32.0
 
@@ -52,7 +55,7 @@ def check_power(p: float) -> float:
 
 def largest_coordinate(p: float) -> float:
     """How large a coordinate may be so that sums of powers of differences stay finite."""
-    return 1e300 if p == math.inf else 10.0 ** (250.0 / p)
+    return 1e300 if math.isinf(p) else 10.0 ** (250.0 / p)
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Metric:
     """How two rows of d coordinates are compared; see :mod:`learners.neighbors.coordinates` for what these hold.
 
     Attributes:
-        p: Minkowski's exponent, 1 to 32 or infinite.
+        p: Minkowski's exponent, 1 to 32 or infinite; minus infinite for the smallest difference.
         is_level: bool (d,), whether a coordinate is a level's code, not a number.
         step: float64 (d,), the difference of two different levels.
         span: float64 (d,), the difference where a cell is missing.
@@ -82,11 +85,21 @@ class Metric:
     def n_columns(self) -> int:
         return len(self.step)
 
+    @property
+    def compared(self) -> Sequence[int]:
+        """The columns that count: a column without weight adds nothing to a sum, but would be every row's smallest."""
+        return np.flatnonzero(self.step > 0).tolist() if self.p == -math.inf else range(self.n_columns)
+
+    @property
+    def _start(self) -> float:
+        """The power of a distance of which no column has been looked at."""
+        return math.inf if self.p == -math.inf and len(self.compared) else 0.0
+
     def root(self, powers: FloatArray) -> FloatArray:
         """Distances from powers."""
         if self.p == 2:
             return np.sqrt(powers)
-        return powers if self.p in (1, math.inf) else np.asarray(powers ** (1.0 / self.p))
+        return powers if self.p in _UNRAISED else np.asarray(powers ** (1.0 / self.p))
 
     def powers(self, first: FloatArray, second: FloatArray) -> FloatArray:
         """Powers of the distances of pairs of rows.
@@ -96,11 +109,13 @@ class Metric:
                 each other.
         """
         shape = np.broadcast_shapes(first.shape[:-1], second.shape[:-1])
-        total, known = np.zeros(shape), np.zeros(shape)
-        for column in range(self.n_columns):
+        total, known = np.full(shape, self._start), np.zeros(shape)
+        for column in self.compared:
             term, is_known = self._term(column, first[..., column], second[..., column])
             if self.p == math.inf:
                 np.maximum(total, term, out=total)
+            elif self.p == -math.inf:
+                np.minimum(total, np.where(is_known, term, np.inf) if self.leaves_out else term, out=total)
             else:
                 total += term
             if self.leaves_out:
@@ -110,12 +125,15 @@ class Metric:
     def shares(self, query: FloatArray, rows: FloatArray) -> FloatArray:
         """What each column has in the power of each row's distance to a query, shape (m, d).
 
-        Rows of shares sum to 1; of Chebyshev's distance the largest differences share alike. Where the distance is 0
-        all are 0.
+        Rows of shares sum to 1; of Chebyshev's distance the largest differences share alike, of the smallest
+        difference those as small. Where the distance is 0 all are 0.
         """
-        terms = np.zeros(rows.shape)
-        for column in range(self.n_columns):
+        terms = np.full(rows.shape, self._start)
+        for column in self.compared:
             terms[:, column] = self._term(column, query[column], rows[:, column])[0]
+        if self.p == -math.inf:
+            least = terms.min(axis=1, keepdims=True, initial=np.inf)
+            terms = ((terms == least) & (least > 0) & np.isfinite(least)).astype(np.float64)
         largest = terms.max(axis=1, keepdims=True, initial=0.0)
         if self.p == math.inf:
             terms = (terms == largest).astype(np.float64)
@@ -143,7 +161,7 @@ class Metric:
     def _raised(self, difference: FloatArray) -> FloatArray:
         if self.p == 2:
             return difference * difference
-        if self.p in (1, math.inf):
+        if self.p in _UNRAISED:
             return difference
         with np.errstate(under="ignore"):
             return np.asarray(difference**self.p)
@@ -157,6 +175,8 @@ class Metric:
         spans = [self._most(column) for column in range(self.n_columns)]
         if self.p == math.inf:
             return np.where(known > 0, total, max(spans, default=0.0))
+        if self.p == -math.inf:
+            return np.where(known > 0, total, min((spans[column] for column in self.compared), default=0.0))
         most = math.fsum(spans)
         return np.where(known > 0, total * (most / np.where(known > 0, known, 1.0)), most)
 

@@ -131,6 +131,7 @@ def make_index(metric: Metric, points: FloatArray, weights: FloatArray, search: 
         and not metric.is_level[active].any()
         and not np.isnan(points[:, active]).any()
         and not metric.leaves_out
+        and metric.p > 0  # a smallest difference is bounded by no box
     )
     if search == "auto":
         search = "kd-tree" if numbers and 0 < len(active) <= _MAX_TREE_COLUMNS else "brute"

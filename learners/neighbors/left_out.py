@@ -17,13 +17,13 @@ def is_exact(estimator: NeighborsEstimator) -> bool:
     """Whether nothing but the rows themselves is learned from them, so that a row is left out by passing over it.
 
     Columns must be measured in their own unit. A column in which one row alone differs has no spread without that
-    row and does not count then; with equal votes and any metric but Chebyshev's the nearest are the same.
+    row and does not count then; with equal votes and any metric that adds up differences the nearest are the same.
     """
     return (
         estimator.distance_function_ is None
         and estimator.voters == "nearest"
         and estimator.choose_k == "given"
-        and estimator.metric != "chebyshev"
+        and estimator.metric not in ("chebyshev", "minimum")
         and estimator.scaling == "none"
         and estimator.weighting in ("equal", "given")
         and estimator.kernel == "uniform"

@@ -94,6 +94,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
         "nearest-neighbors-regressor",
         {"k": 9, "choose_k": "leave-one-out", "kernel": "inverse", "answer": "median", "metric": "chebyshev"},
     ),
+    "alike-in-one-column": ("nearest-neighbors-classifier", {"k": 3, "metric": "minimum", "kernel": "inverse"}),
     "ridge-cubic": ("linear-regressor", {"penalty": "ridge", "alpha": 0.01, "degree": 3, "missing_indicators": False}),
     "lasso": ("linear-regressor", {"penalty": "lasso", "alpha": 0.2}),
     "logistic-lasso": ("logistic-classifier", {"penalty": "lasso", "alpha": 0.03}),

@@ -92,3 +92,32 @@ def test_shares_of_columns_sum_to_one():
     np.testing.assert_allclose(found, [[9 / 25, 16 / 25], [0, 0], [1, 0]])
     widest = Metric(np.inf, np.zeros(2, bool), np.ones(2), np.ones(2))
     np.testing.assert_array_equal(widest.shares(np.zeros(2), np.array([[3.0, 4.0], [2, 2]])), [[0, 1], [0.5, 0.5]])
+
+
+def smallest(table, **options):
+    made = fit_coordinates(table, np.ones(table.n_rows), -np.inf, "none", **{"leaves_out": False, **options})
+    points = made.of(table)
+    return made.metric.powers(points[:, None], points[None])
+
+
+def test_the_smallest_difference_is_numpys_over_columns_that_tell_rows_apart():
+    constant = np.column_stack([NUMBERS, np.ones(len(NUMBERS))])
+    expected = np.abs(NUMBERS[:, None] - NUMBERS[None]).min(axis=2)
+    np.testing.assert_array_equal(smallest(Table.from_array(constant)), expected)
+    np.testing.assert_array_equal(smallest(Table.from_array(np.ones((3, 2)))), np.zeros((3, 3)))
+
+
+def test_the_smallest_difference_of_mixed_and_missing_cells():
+    far, left_out = smallest(MIXED), smallest(MIXED, leaves_out=True)
+    assert far[0, 1] == 1  # of 4, 2 ranks and another colour
+    assert far[0, 2] == 0  # the same colour
+    assert far[2, 3] == 1  # nothing in common: the least of the spans 4, 2 and 1
+    assert far[1, 3] == 1  # what is missing counts as the span
+    assert left_out[1, 3] == 2  # the number alone is known in both
+    assert left_out[2, 3] == 1
+
+
+def test_shares_of_the_smallest_difference_lie_in_its_column():
+    metric = Metric(-np.inf, np.zeros(3, bool), np.array([1.0, 1.0, 0.0]), np.ones(3))
+    found = metric.shares(np.zeros(3), np.array([[3.0, 4.0, 0.0], [2.0, 2.0, 0.0], [0.0, 1.0, 0.0]]))
+    np.testing.assert_array_equal(found, [[1, 0, 0], [0.5, 0.5, 0], [0, 0, 0]])

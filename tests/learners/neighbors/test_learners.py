@@ -51,6 +51,25 @@ def test_numbers_are_the_peers_under_every_metric(metric):
         np.testing.assert_allclose(found[clear], peer.predict(X[300:])[clear], rtol=1e-9)
 
 
+def test_the_smallest_difference_is_the_peers_function():
+    X, y = load_diabetes(return_X_y=True)
+    X = X[:200, [2, 3, 5]]
+    peer = KNeighborsRegressor(6, metric=lambda a, b: np.abs(a - b).min(), algorithm="brute").fit(X[:150], y[:150])
+    found = NearestNeighborsRegressor(k=6, metric="minimum", scaling="none").fit(X[:150], y[:150]).predict(X[150:])
+    distances, _ = peer.kneighbors(X[150:], 7)
+    clear = distances[:, 6] > distances[:, 5]
+    assert clear.any()
+    np.testing.assert_allclose(found[clear], peer.predict(X[150:])[clear], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "given"), [("search", "kd-tree"), ("search", "hashing"), ("weighting", "information-gain")]
+)
+def test_the_smallest_difference_takes_neither_trees_nor_weights(parameter, given):
+    with pytest.raises(ParameterError, match=parameter):
+        NearestNeighborsClassifier(metric="minimum", **{parameter: given}).fit(np.eye(3), ["a", "b", "a"])
+
+
 def test_leave_one_out_chooses_the_peers_k():
     X, y = load_iris(return_X_y=True)
     X = X + np.random.default_rng(0).normal(0, 1e-6, X.shape)  # no ties
