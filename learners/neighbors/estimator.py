@@ -98,8 +98,8 @@ class NeighborsEstimator(FittedNeighbors):
         "euclidean",
         ("euclidean", "manhattan", "chebyshev", "minkowski", "minimum"),
         "How differences in the columns make a distance: the root of the sum of squares, the sum, the largest, or "
-        "Minkowski's with the power p; or the smallest difference along any column, which is no metric: rows alike in one "
-        "column are at distance 0. Levels differ by 1 or not at all, ordinal ones by their ranks.",
+        "Minkowski's with the power p; or the smallest difference along any column, which is no metric: rows alike in "
+        "one column are at distance 0. Levels differ by 1 or not at all, ordinal ones by their ranks.",
     )
     p: float = real(
         3.0,
@@ -179,7 +179,9 @@ class NeighborsEstimator(FittedNeighbors):
                 "search = hashing is for metric = euclidean and missing = farthest only", field="search"
             )
         if self.metric == "minimum" and self.search == "kd-tree":
-            raise ParameterError("search = kd-tree is for metrics; for metric = minimum auto or brute is", field="search")
+            raise ParameterError(
+                "search must be auto or brute where metric = minimum: a tree bounds metrics", field="search"
+            )
         if self.metric == "minimum" and self.weighting != "equal":
             raise ParameterError(
                 "weighting must be equal where metric = minimum, whose one column is the one of least difference",
