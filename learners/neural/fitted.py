@@ -144,7 +144,7 @@ class FittedNetwork(Learner):
             state: State = "known"
             if isnan(cell):
                 state = "missing"
-            elif (not column.is_numeric and cell == UNSEEN) or not self.inputs_.knows(index, cell):
+            elif (not column.is_numeric and cell == UNSEEN) or not self.inputs_.knows(index, cell, column):
                 state = "unseen"
             found.append((column.name, column.decode(cell), state))
         return found

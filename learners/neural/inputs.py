@@ -48,8 +48,12 @@ class AnyInputs(Protocol):
     def points(self, flats: FloatArray) -> Any:
         """Flat rows of one width, shape (m, W), as a batch."""
 
-    def knows(self, index: int, cell: float) -> bool:
-        """Whether a cell that is not missing holds a value that training could tell of."""
+    def knows(self, index: int, cell: float, column: Column) -> bool:
+        """Whether a cell that is not missing holds a value that training could tell of.
+
+        Args:
+            column: the cell's, which may have other levels than that of training where these are open.
+        """
 
     def to_arrays(self) -> dict[str, Array]:
         """The inputs as arrays by name, each name with ``inputs_`` before it."""
@@ -124,8 +128,7 @@ class Inputs:
     def points(self, flats: FloatArray) -> FloatArray:
         return flats
 
-    def knows(self, index: int, cell: float) -> bool:
-        column = self.columns[index]
+    def knows(self, index: int, cell: float, column: Column) -> bool:
         if column.is_numeric:
             return True
         return self.encoding.is_seen(index, int(cell), self.columns)

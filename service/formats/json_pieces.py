@@ -16,7 +16,7 @@ import msgspec
 from service.errors import Fault, Invalid, TooLarge
 from service.formats.faults import cut, shown
 from service.formats.json_places import Place, objects, place_of_error
-from service.strict_json import refuse_duplicate_keys
+from service.strict_json import MAX_DIGITS, refuse_duplicate_keys
 
 _PIECE = 4 << 20
 #: No record may be longer, in bytes.
@@ -153,6 +153,8 @@ def said(error: Exception) -> str:
     reason = _PLACE.sub("", str(error)).strip()
     if "invalid character" in reason:
         reason += "; note that JSON knows no NaN and no Infinity: a missing value is null"
+    if "out of range" in reason:
+        reason += f"; a whole number has at most {MAX_DIGITS} digits, any other is less than 1.8e308 in magnitude"
     return reason
 
 

@@ -229,12 +229,10 @@ class StepwiseEstimator(NetworkEstimator):
 
     @property
     def known_symbols(self) -> dict[str, frozenset[str]]:
-        """By column of texts the symbols that training knew; others have no indicator."""
+        """By column of texts the symbols that training knew."""
         inputs = cast("StepInputs", self.inputs_)
         return {
-            column.name: frozenset(map(chr, inputs.symbol[inputs.owner == index].tolist()))
-            for index, column in enumerate(self.columns_)
-            if column.kind is Kind.TEXT
+            column.name: inputs.symbols(index) for index, column in enumerate(self.columns_) if column.kind is Kind.TEXT
         }
 
     def count_steps(self, X: Any) -> int:

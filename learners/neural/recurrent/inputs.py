@@ -139,10 +139,16 @@ class StepInputs:
         starts = np.arange(len(flats) + 1, dtype=np.int64) * length
         return Sequences(np.ascontiguousarray(flats.reshape(-1, self.n_inputs)), starts)
 
-    def knows(self, index: int, cell: float) -> bool:
-        if self.columns[index].is_open:
+    def knows(self, index: int, cell: float, column: Column) -> bool:
+        if column.kind is Kind.TEXT:
+            return self.symbols(index).issuperset(column.levels[int(cell)])
+        if column.is_open:
             return True
-        return self.plain.knows(sum(not column.is_open for column in self.columns[:index]), cell)
+        return self.plain.knows(sum(not other.is_open for other in self.columns[:index]), cell, column)
+
+    def symbols(self, index: int) -> frozenset[str]:
+        """The symbols of a column of texts that occurred in training; others have no indicator."""
+        return frozenset(map(chr, self.symbol[self.owner == index].tolist()))
 
     def to_arrays(self) -> dict[str, Array]:
         own = {"owner": self.owner, "symbol": self.symbol, "step_mean": self.mean}

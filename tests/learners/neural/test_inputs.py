@@ -22,8 +22,8 @@ def test_inputs_know_their_columns_and_mean() -> None:
     np.testing.assert_allclose(inputs.baseline(5), np.average(rows, axis=0, weights=[1, 1, 1, 3]))
     again = Inputs.from_arrays(inputs.to_arrays(), TABLE.columns)
     assert np.array_equal(again.batch(TABLE), rows)
-    assert inputs.knows(1, 0.0)
-    assert not inputs.knows(1, -1.0)
+    assert inputs.knows(1, 0.0, TABLE.columns[1])
+    assert not inputs.knows(1, -1.0, TABLE.columns[1])
 
 
 def test_no_input_is_beyond_what_sums_bear() -> None:

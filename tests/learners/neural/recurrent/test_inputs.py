@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -88,7 +90,14 @@ def test_flat_rows_know_their_columns() -> None:
     assert made.owners(14).tolist() == [0, 1, 1, 1, 3, 3, 2] * 2
     np.testing.assert_array_equal(made.points(np.array([flats[0]])).values, made.batch(TABLE).values[:2])
     assert made.baseline(14).tolist() == [*made.mean, *made.mean]
-    assert made.knows(1, 0.0)
+    assert made.knows(1, 0.0, TABLE.columns[1])
+
+
+def test_a_text_is_known_if_all_its_symbols_are() -> None:
+    made = fit()
+    asked = replace(TABLE.columns[1], levels=(*TABLE.columns[1].levels, "?"))
+    assert made.knows(1, 0.0, asked)
+    assert not made.knows(1, float(len(asked.levels) - 1), asked)
 
 
 def test_inputs_come_back_from_their_arrays() -> None:
