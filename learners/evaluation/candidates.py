@@ -82,5 +82,5 @@ def searched(candidates: Sequence[Candidate], metric: str) -> Search:
     """
     failures = [(one.parameters, one.failed) for one in candidates if one.failed is not None]
     if len(failures) == len(candidates):
-        raise AllFailed(f"none of the {len(candidates)} candidates can be learned with: {told(failures)}")
+        raise AllFailed(f"none of the {len(candidates)} candidates can be learned with: {told(failures)}", failures)
     return Search(tuple(candidates), metric, best_of(metric, [one.value(metric) for one in candidates]))

@@ -47,7 +47,15 @@ class Failure:
 
 
 class AllFailed(DataError):
-    """None of several candidates, or of several parts of an evaluation, can be learned with."""
+    """None of several candidates, or of several parts of an evaluation, can be learned with.
+
+    Attributes:
+        failures: each with the parameters, or whatever else it is of, where they are known one by one.
+    """
+
+    def __init__(self, message: str, failures: Iterable[tuple[Any, Failure]] = ()) -> None:
+        super().__init__(message)
+        self.failures = tuple(failures)
 
 
 class Failed(Exception):

@@ -74,7 +74,7 @@ def check_some_learned(points: Sequence[Mapping[str, Any]]) -> None:
     """Raise :class:`~learners.evaluation.failing.AllFailed` if every point of a curve failed."""
     failures = [({"share": one["share"]}, Failure.from_json(one["failure"])) for one in points if "failure" in one]
     if len(failures) == len(points):
-        raise AllFailed(f"none of the {len(points)} shares can be learned from: {told(failures)}")
+        raise AllFailed(f"none of the {len(points)} shares can be learned from: {told(failures)}", failures)
 
 
 def partial_split(split: Split, share: float, target: Series, seed: int, times: Series | None = None) -> Split:

@@ -9,13 +9,14 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from learners.evaluation import evaluate_fold
-from learners.evaluation.failing import Failed, refusals
+from learners.evaluation.failing import AllFailed, Failed, refusals
 from learners.evaluation.learning_curve import check_some_learned, partial_split
 from learners.table import Column
 from service.operations.submission.selection import n_splits
 from service.operations.work.evaluating import combine_parts, splits_of
 from service.operations.work.kernels import kernels
 from service.operations.work.part import Kind, Part, Request, Result, Results, cells_to_learn, make_learner
+from service.operations.work.refusing import nothing_learned
 from service.operations.work.training import target_of
 from service.store.tables import Dataset, Job
 
@@ -60,11 +61,18 @@ def run(part: Part) -> Result:
 
 
 def finish(session: Session, job: Job, parts: Mapping[str, Result]) -> Result:
-    """The evaluation by share; of a share that cannot be learned from, why."""
+    """The evaluation by share; of a share that cannot be learned from, why.
+
+    Raises:
+        Invalid: none can be; each reason is named.
+    """
     request = job.request
     target = target_of(session.get_one(Dataset, request["dataset"]), request)
     points = [_point(request, target, number, parts) for number in range(1, len(request["shares"]) + 1)]
-    check_some_learned(points)
+    try:
+        check_some_learned(points)
+    except AllFailed as error:
+        raise nothing_learned(error) from None
     return {"dropped_rows": next(iter(parts.values()))["dropped_rows"], "curve": points}
 
 

@@ -8,12 +8,12 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from learners.errors import quoted
 from learners.evaluation.choosing import Convergence, best_of, converged_after, grid_points, loss_of
-from learners.evaluation.failing import Failed, Failure, told
-from service.errors import Fault, Invalid
+from learners.evaluation.failing import AllFailed, Failed, Failure, told
+from service.errors import Invalid
 from service.operations.submission.selection import n_candidates, n_splits
 from service.operations.work.part import FIT, Request
+from service.operations.work.refusing import nothing_learned
 
 #: Sizes that are looked at beside each other.
 _AT_ONCE = 4
@@ -121,11 +121,7 @@ class Search:
 
     def _all_failed(self, failures: Mapping[int, Failure]) -> Invalid:
         of = [(self.parameters(point), failure) for point, failure in failures.items()]
-        faults = [
-            Fault(f"with {quoted(parameters)}: {one.detail}", parameter=one.parameter, column=one.column)
-            for parameters, one in of
-        ]
-        return Invalid(f"None of the {len(of)} candidates can be learned with: {told(of)}", faults)
+        return nothing_learned(AllFailed(f"none of the {len(of)} candidates can be learned with: {told(of)}", of))
 
     def parameters(self, point: int) -> dict[str, Any]:
         """What a candidate, counted from 0, has in place of the request's parameters."""

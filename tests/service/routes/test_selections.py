@@ -10,7 +10,6 @@ import pytest
 from learners import catalog
 from learners.evaluation import Plan
 from learners.evaluation.choosing import Convergence
-from learners.evaluation.failing import AllFailed
 from learners.evaluation.learning_curve import learning_curve
 from learners.evaluation.search import grid_search, nested, select, size_search
 from learners.table import Table
@@ -176,10 +175,10 @@ def test_a_share_that_cannot_be_learned_from_says_so_in_the_curve(shared_api: Ap
     assert set(curve[1]) == {"share", "train_rows", "failure"}
     assert curve[1]["failure"]["column"] == "x"
     job = shared_api.post("/api/v1/jobs", json=body | {"shares": [1.0]}).json()["id"]
-    with pytest.raises(
-        AllFailed, match=r"none of the 1 shares can be learned from: with .* column 'x' reaches 1e\+300"
-    ):
+    says = r"None of the 1 shares can be learned from: with .* column 'x' reaches 1e\+300"
+    with pytest.raises(Invalid, match=says) as caught:
         do_job(shared_api, job)
+    assert [fault.column for fault in caught.value.faults] == ["x"]
 
 
 def test_a_search_that_is_not_judged_apart_says_among_how_many_it_chose(shared_api: Api) -> None:
