@@ -69,6 +69,10 @@ class FittedBag(FittedEnsemble):
 class BaggedTrees(FittedBag, DrawnMembers):
     """Base of the ensembles of trees on samples."""
 
+    @property
+    def answering_threads(self) -> int:
+        return int(self.threads)
+
     def _grow_all(
         self,
         X: Any,

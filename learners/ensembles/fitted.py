@@ -41,13 +41,19 @@ class FittedEnsemble(Learner):
         return False
 
     @property
+    def answering_threads(self) -> int:
+        """On how many threads many rows are answered."""
+        return 1
+
+    @property
     def n_members_(self) -> int:
         self.check_fitted()
         return len(self.members_)
 
     def _answers(self, X: Any) -> FloatArray:
         table = self.check_table(X)
-        return self.members_.answers(by_column(table.values), self.weights_, hard=self.votes_hard)
+        cells, threads = by_column(table.values), self.answering_threads
+        return self.members_.answers(cells, self.weights_, hard=self.votes_hard, threads=threads)
 
     def explain(self, X: Any) -> list[Explanation]:
         """The members' votes; see :class:`~learners.ensembles.explanation.VotesExplanation`."""

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from learners.base import Progress, no_progress
 from learners.decisions import decide
+from learners.ensembles.growing import for_each
 from learners.ensembles.storage import restored, stored
 from learners.table import Column
 from learners.trees.batch import Finish
@@ -24,6 +26,8 @@ _ROWS_AT_ONCE = 20_000
 _NUMBERS_AT_ONCE = 4_000_000
 #: Up to so many rows are finished one by one.
 _FEW_ROWS = 4
+#: From so many rows on threads are worth their start.
+_MANY_ROWS = 1_000
 #: Ids of nodes, which move where trees are put one after the other.
 _NODE_IDS = ("first_child", "parent")
 
@@ -96,27 +100,65 @@ class MemberTrees:
         """What each node's class is, as a row of 0 and one 1."""
         return one_hot(self.packed.answers)
 
-    def answers(self, cells: FloatArray, weights: FloatArray, *, hard: bool) -> FloatArray:
+    def answers(self, cells: FloatArray, weights: FloatArray, *, hard: bool, threads: int = 1) -> FloatArray:
         """The members' answers times their weights, added up in the members' order.
 
         Args:
             cells: shape (d, n), by column or by row.
             weights: shape (M,).
             hard: whether a member votes for its likeliest class alone, in place of its class shares.
+            threads: on which many rows are answered, where that is done by machine code.
 
         Returns:
             Shape (n, K), or (n, 1) of numbers.
         """
-        out = np.empty((cells.shape[1], self.packed.answers.shape[1]))
-        at_once = min(max(1, _NUMBERS_AT_ONCE // (len(self) * out.shape[1])), _ROWS_AT_ONCE)
-        for first in range(0, len(out), at_once):
-            rows = slice(first, first + at_once)
+        n_rows = cells.shape[1]
+        out = np.empty((n_rows, self.packed.answers.shape[1]))
+        if n_rows <= _FEW_ROWS:
+            answers = self.each(cells, hard=hard)
+            base = self._base(answers[0])
+            # the same sums as of more rows in a few calls, in place of some for each member
+            out[:] = np.cumsum((answers - base) * weights[:, None, None], axis=0)[-1] + base
+            return out
+        threads = threads if n_rows >= _MANY_ROWS and self.packed.walk.is_compiled else 1
+        at_once = min(max(1, _NUMBERS_AT_ONCE // (len(self) * out.shape[1])), _ROWS_AT_ONCE, -(-n_rows // threads))
+
+        def answer(part: int, _: Progress) -> None:
+            rows = slice(part * at_once, (part + 1) * at_once)
             # a row's values side by side, for each row is asked for some of its columns by every tree
-            own = self.each(np.ascontiguousarray(cells[:, rows].T).T, hard=hard)
-            # numbers as differences to the first member's, so that the mean of equal ones is exactly that
-            base = own[0].copy() if self.regression else 0.0
-            out[rows] = _weighted_sum(own - base, weights) + base
+            out[rows] = self._added(np.ascontiguousarray(cells[:, rows].T).T, weights, hard=hard)
+
+        for_each(answer, -(-n_rows // at_once), threads, no_progress, "answering rows")
         return out
+
+    def _added(self, cells: FloatArray, weights: FloatArray, *, hard: bool) -> FloatArray:
+        """The same of rows that are answered together, of which there is more than one."""
+        n_rows = cells.shape[1]
+        nodes = self.packed.walk.descend_each(self.roots, cells)
+        undecided, shares = self._divided(nodes.ravel(), cells, hard=hard)
+        ends = np.searchsorted(undecided, np.arange(len(self) + 1) * n_rows)
+        answers = self._votes if hard else self.packed.answers
+        sums = np.zeros((n_rows, answers.shape[1]))
+        base = sums
+        for member, weight in enumerate(weights.tolist()):
+            found, own = answers.take(nodes[member], axis=0), slice(ends[member], ends[member + 1])
+            found[undecided[own] - member * n_rows] = shares[own]
+            base = self._base(found) if member == 0 else base
+            sums += (found - base) * weight
+        return sums + base
+
+    def _base(self, first: FloatArray) -> FloatArray:
+        """What answers are added up as differences to: numbers to the first member's.
+
+        So the mean of equal ones is exactly that.
+        """
+        return first.copy() if self.regression else np.zeros_like(first)
+
+    def _divided(self, nodes: IntArray, cells: FloatArray, *, hard: bool) -> tuple[IntArray, FloatArray]:
+        """The places of nodes that are no leaves, where each member led all rows, and what is answered there."""
+        undecided = self.packed.walk.undecided(nodes)
+        shares = self.packed.walk.divided(cells, undecided % cells.shape[1], self.packed.answers, nodes[undecided])
+        return undecided, one_hot(shares) if hard else shares
 
     def each(self, cells: FloatArray, *, hard: bool) -> FloatArray:
         """What each member answers to each of a few rows, shape (M, n, K)."""
@@ -124,11 +166,9 @@ class MemberTrees:
         rows, starts = np.tile(np.arange(n_rows), len(self)), np.repeat(self.roots, n_rows)
         finish = self._finish(cells) if n_rows <= _FEW_ROWS else None
         nodes = self.packed.walk.descend_from(starts, cells, rows, finish)
-        undecided = self.packed.walk.undecided(nodes)
         found = (self._votes if hard else self.packed.answers)[nodes]
-        if len(undecided):
-            shares = self.packed.walk.divided(cells, rows[undecided], self.packed.answers, nodes[undecided])
-            found[undecided] = one_hot(shares) if hard else shares
+        undecided, shares = self._divided(nodes, cells, hard=hard)
+        found[undecided] = shares
         return found.reshape(len(self), n_rows, -1)
 
     def _finish(self, cells: FloatArray) -> Finish | None:
@@ -182,18 +222,6 @@ class MemberTrees:
 
 
 _MOVED = (*_NODE_IDS, "level_start")
-
-
-def _weighted_sum(answers: FloatArray, weights: FloatArray) -> FloatArray:
-    """Answers of shape (M, n, K) times weights of shape (M,), added up in the members' order whatever n is."""
-    if answers.shape[1] <= _FEW_ROWS:
-        # the same sums in a few calls, in place of some for each member
-        total: FloatArray = np.cumsum(answers * weights[:, None, None], axis=0)[-1]
-        return total
-    sums = np.zeros(answers.shape[1:])
-    for one, weight in zip(answers, weights.tolist(), strict=True):
-        sums += one * weight
-    return sums
 
 
 def one_hot(shares: FloatArray) -> FloatArray:

@@ -93,5 +93,9 @@ class DrawnMembers(TreeMembers):
     )
     seed: int = integer(0, "Which rows, and which columns, are drawn.", minimum=0, maximum=LARGEST_SEED)
     threads: int = integer(
-        1, "Number of threads that grow members at once; the model is the same.", minimum=1, maximum=256
+        1,
+        "Number of threads that grow members at once and, where there is a compiler, answer many rows; model and "
+        "answers are the same.",
+        minimum=1,
+        maximum=256,
     )

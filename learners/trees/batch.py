@@ -8,14 +8,16 @@ arrays; tests hold them together.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 
 from learners._accel import has_compiler, runs_compiled
-from learners.trees.branching import FIRST_CHILD, SHARE, UPPER
+from learners.trees.branching import FIRST_CHILD, SHARE, TEST, UPPER
 from learners.trees.combined.tests import NO_TESTS, CombinedTests
-from learners.trees.compiled_walk import walk_rows
+from learners.trees.compiled_walk import CompiledWalk, walk_rows
+from learners.trees.nodes import LEAF
 from learners.trees.walk_layout import BETWEEN, COMPARED, LISTED, RANKED, TABLED, WalkLayout, lay_out, ranges
 from learners.types import Array, FloatArray, Int32Array, IntArray
 
@@ -23,6 +25,8 @@ from learners.types import Array, FloatArray, Int32Array, IntArray
 _ROWS_AT_ONCE = 20_000
 #: From so many walks on machine code is worth its loading, where there is a compiler.
 _MANY_WALKS = 10_000
+#: The same of rows that are divided.
+_MANY_DIVISIONS = 1_000
 #: So few walks are finished one by one.
 _LAST_WALKS = 64
 #: Steps after which rows that have arrived are left out of the next ones.
@@ -39,27 +43,46 @@ class BatchWalk:
 
     Args:
         links, splits, levels, combined: as in :class:`learners.trees.traverse.PackedTree`.
-
-    Attributes:
-        layout: what is read of each node.
     """
 
     def __init__(
         self, links: Int32Array, splits: FloatArray, levels: Int32Array, combined: CombinedTests = NO_TESTS
     ) -> None:
-        self.layout: WalkLayout = lay_out(links, splits, levels)
-        self._is_leaf = self.layout.is_leaf
-        self._first_child = links[:, FIRST_CHILD].copy()
-        self._share = splits[:, SHARE].copy()
-        self._upper = splits[:, UPPER].copy()
-        self._column = self.layout.column
+        self._links, self._splits, self._levels = links, splits, levels
+        self._is_leaf = links[:, TEST] == LEAF
         self._combined = combined
-        if len(combined):
-            #: Which combined test a node holds, below 0 for none; its value is put in the place of a column's.
-            self._test = self._column - int(combined.n_columns)
-            self._column = np.where(self._test >= 0, 0, self._column)
-        #: The ways that some node leads on by, beside the comparison.
-        self._kinds: list[int] = [kind for kind in np.unique(self.layout.kind).tolist() if kind != COMPARED]
+
+    @cached_property
+    def layout(self) -> WalkLayout:
+        """What is read of each node."""
+        return lay_out(self._links, self._splits, self._levels)
+
+    @cached_property
+    def _compiled(self) -> CompiledWalk:
+        return CompiledWalk(self._links, self._splits, self._levels)
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether many rows walk by machine code."""
+        return not len(self._combined) and has_compiler() and runs_compiled(walk_rows)
+
+    @cached_property
+    def _test(self) -> IntArray:
+        """Which combined test a node holds, below 0 for none; its value is put in the place of a column's."""
+        return self.layout.column - int(self._combined.n_columns)
+
+    @cached_property
+    def _column(self) -> IntArray:
+        return np.where(self._test >= 0, 0, self.layout.column) if len(self._combined) else self.layout.column
+
+    @cached_property
+    def _kinds(self) -> list[int]:
+        """The ways that some node leads on by, beside the comparison."""
+        return [kind for kind in np.unique(self.layout.kind).tolist() if kind != COMPARED]
+
+    @cached_property
+    def _share(self) -> FloatArray:
+        return self._splits[:, SHARE].copy()
 
     def descend(self, cells: FloatArray) -> IntArray:
         """Where the values of each row of a batch lead: a leaf, or the first node at which they decide nothing.
@@ -89,13 +112,21 @@ class BatchWalk:
         Returns:
             Node ids, shape (m,).
         """
-        if len(rows) >= _MANY_WALKS and not len(self._combined) and has_compiler() and runs_compiled(walk_rows):
-            return self._walk_compiled(roots, cells, rows)
+        if len(rows) >= _MANY_WALKS and self.is_compiled:
+            return self._compiled.descended(roots, cells, rows)
         nodes = np.empty(len(rows), np.intp)
         for first in range(0, len(rows), _ROWS_AT_ONCE):
             part = slice(first, first + _ROWS_AT_ONCE)
             nodes[part] = self._walk(roots[part], cells, rows[part], finish)
         return nodes
+
+    def descend_each(self, roots: IntArray, cells: FloatArray) -> IntArray:
+        """The same of all rows of a batch from each of some nodes; node ids, shape (roots, n)."""
+        n_rows = cells.shape[1]
+        if len(roots) * n_rows >= _MANY_WALKS and self.is_compiled:
+            return self._compiled.descended_each(roots, cells)
+        rows, starts = np.tile(np.arange(n_rows), len(roots)), np.repeat(roots, n_rows)
+        return self.descend_from(starts, cells, rows).reshape(len(roots), n_rows)
 
     def steps(self, row: FloatArray) -> IntArray:
         """Where one row, shape (d,), goes from each node, shape (N,); the same node where its value decides nothing."""
@@ -105,13 +136,6 @@ class BatchWalk:
     def undecided(self, nodes: IntArray) -> IntArray:
         """The places of those nodes that are no leaves."""
         return np.flatnonzero(~self._is_leaf.take(nodes))
-
-    def _walk_compiled(self, roots: IntArray, cells: FloatArray, rows: IntArray) -> IntArray:
-        nodes: IntArray = roots.astype(np.int64)  # a copy
-        flat = cells.ravel("K").view()
-        flat.flags.writeable = False  # whatever it was, kernels compile once
-        walk_rows(self.layout, self._upper, flat, _starts(cells, rows), cells.strides[0] // cells.itemsize, nodes)
-        return nodes
 
     def _walk(self, roots: IntArray, cells: FloatArray, rows: IntArray, finish: Finish | None) -> IntArray:
         """The same for few enough rows."""
@@ -176,7 +200,7 @@ class BatchWalk:
         low, high = np.zeros(len(nodes), np.intp), self.layout.n_branches.take(nodes).astype(np.intp) - 1
         while (low < high).any():
             middle = (low + high) // 2
-            below = values <= self._upper.take(first + middle)
+            below = values <= self._splits[first + middle, UPPER]
             low, high = np.where(below | (low >= high), low, middle + 1), np.where(below, middle, high)
         return first + low
 
@@ -232,7 +256,7 @@ class BatchWalk:
     def _children(self, owners: IntArray, nodes: IntArray, shares: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
         """In place of each entry one for every child of its node that gets a share."""
         counts = self.layout.n_branches.take(nodes)
-        children, parents = ranges(self._first_child.take(nodes), counts), np.repeat(np.arange(len(nodes)), counts)
+        children, parents = ranges(self._links[nodes, FIRST_CHILD], counts), np.repeat(np.arange(len(nodes)), counts)
         given = np.flatnonzero(self._share.take(children) > 0)
         children, parents = children[given], parents[given]
         return owners[parents], children, shares[parents] * self._share.take(children)
@@ -249,12 +273,14 @@ class BatchWalk:
         Returns:
             Shape (m, K).
         """
+        nodes = np.zeros(len(rows), np.intp) if roots is None else roots
+        if len(rows) >= _MANY_DIVISIONS and self.is_compiled:
+            return self._compiled.divided(nodes, cells, rows, answers)
         out = np.empty((len(rows), answers.shape[1]))
         waiting = [np.arange(len(rows))[first : first + _ROWS_AT_ONCE] for first in range(0, len(rows), _ROWS_AT_ONCE)]
         while waiting:
             part = waiting.pop()
-            own = np.zeros(len(part), np.intp) if roots is None else roots[part]
-            reached = self._reached(cells, rows[part], own, _LEAVES_AT_ONCE if len(part) > 1 else None)
+            reached = self._reached(cells, rows[part], nodes[part], _LEAVES_AT_ONCE if len(part) > 1 else None)
             if reached is None:
                 waiting += np.array_split(part, 2)
                 continue

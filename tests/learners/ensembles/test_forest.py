@@ -16,7 +16,7 @@ from learners.ensembles.drawing import Draws
 from learners.ensembles.storage import smallest
 from learners.persist import dump
 from learners.table import Table
-from learners.trees import growth
+from learners.trees import batch, growth
 from learners.trees.build import grow_tree
 from learners.trees.column_draws import draw_of, hashed
 from learners.trees.setup import GrowthOptions
@@ -143,3 +143,14 @@ def test_a_row_is_answered_alike_in_every_company(table_name, label, made, monke
     assert [model.predict_proba(table.take(row))[0].tolist() for row in rows] == whole[:40].tolist()
     monkeypatch.setattr(members, "_NUMBERS_AT_ONCE", 70)
     assert model.predict_proba(table).tobytes() == whole.tobytes()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_many_rows_are_answered_by_machine_code_as_by_arrays(threads, monkeypatch):
+    table, target = read("hepatitis", "Class")
+    model = RandomForestClassifier(members=5, threads=threads).fit(table, target)
+    by_arrays = model.predict_proba(table)
+    monkeypatch.setattr(batch, "_MANY_WALKS", 1)
+    monkeypatch.setattr(batch, "_MANY_DIVISIONS", 1)
+    monkeypatch.setattr(members, "_MANY_ROWS", 1)
+    assert model.predict_proba(table).tobytes() == by_arrays.tobytes()

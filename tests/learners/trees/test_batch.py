@@ -146,10 +146,34 @@ def test_a_tree_of_one_leaf_answers_every_row_alike(n_rows):
 
 @settings(max_examples=15, deadline=None)
 @given(SEEDS)
-def test_machine_code_walks_as_arrays_do(seed):
+def test_machine_code_walks_and_divides_as_arrays_do(seed):
     rng, nodes, tree = grown_at_random(seed)
     cells = asked_of(rng, nodes)
     walk, rows = tree.walk, np.arange(cells.shape[1])
     for order in (np.ascontiguousarray(cells), np.asfortranarray(cells)):
-        found = walk._walk_compiled(0 * rows, order, rows)
+        found = walk._compiled.descended(0 * rows, order, rows)
         assert np.array_equal(found, walk._walk(0 * rows, order, rows, None))
+        divided = walk._compiled.divided(0 * rows, order, rows, tree.answers)
+        assert divided.tobytes() == walk.divided(order, rows, tree.answers).tobytes()
+
+
+def test_machine_code_finds_the_same_where_codes_are_large_or_shares_are_equal():
+    """By the definition: a set of codes up to 61 is looked up by bits, a larger one searched; and 40 equal leaves."""
+    column = Column("c", Kind.NOMINAL, tuple(f"l{code}" for code in range(70)))
+    for largest in (61, 62, 69):
+        links = np.zeros((3, 8), np.int32)
+        links[0] = (LEVELS, 0, 1, 2, -1, 0, 0, 3)
+        levels = np.array([[0, 1], [3, 0], [largest, 1]], np.int32)
+        tree = PackedTree(links, np.array([[np.nan, 1, np.nan]] * 3), levels, np.eye(3))
+        codes = np.append(np.arange(-1.0, len(column.levels)), np.nan)
+        found = tree.walk._compiled.descended(np.zeros(len(codes), int), codes.reshape(1, -1), np.arange(len(codes)))
+        assert found.tolist() == [2 if code in (0, largest) else 1 for code in codes[:-1].tolist()] + [0]
+    links = np.zeros((41, 8), np.int32)
+    links[0] = (LEVELS, 0, 1, 40, -1, -1, 0, 40)
+    shares, each = np.full((41, 3), np.nan), np.arange(40)
+    shares[:, SHARE] = np.append(1.0, 1 + each % 4) / 100
+    answers = np.random.default_rng(0).random((41, 2))
+    tree = PackedTree(links, shares, np.column_stack((each, each)).astype(np.int32), answers)
+    gap = np.full((1, 1), np.nan)
+    found = tree.walk._compiled.divided(np.zeros(1, int), gap, np.zeros(1, int), answers)
+    assert found.tolist() == [expected_answer(tree, gap[:, 0])[0].tolist()]
