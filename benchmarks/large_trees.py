@@ -2,10 +2,11 @@
 
     python benchmarks/large_trees.py [--nodes 1000000] [--levels 4000] [--only bushy]
 
-Each step is done at half the size and at the whole; the table shows processor seconds of both and their
-ratio: about 2 where the work is in proportion to the nodes, 4 where it is to their square. Every row of a chain
-passes all tests above its leaf, so growing it takes the square of its levels, whoever does it. Nothing may need
-a deeper stack than a small tree does: the interpreter's limit is set to 200 calls.
+Each step is done at a quarter of the size, the half and the whole; the table shows processor seconds and the two
+ratios: about 2 where the work is in proportion to the nodes, 4 where it is to their square. One ratio alone does
+not tell, since it is above 2 where the arrays leave a cache. Every row of a chain passes all tests above its leaf,
+so growing it, answering its rows and raising its subtrees takes rows times levels. Nothing may need a deeper stack
+than a small tree does: the interpreter's limit is set to 200 calls.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,15 @@ from learners.reasons import counterfactuals, next_question
 from learners.rules import rules_of
 from learners.table import Table
 from learners.trees import DecisionTreeClassifier, DecisionTreeRegressor
+from learners.trees.criteria import GINI
+from learners.trees.pruning.chi_square import prune_chi_square
+from learners.trees.pruning.cost_complexity import cost_complexity_path, prune_cost_complexity
+from learners.trees.pruning.error_based import collapse, prune_error_based
+from learners.trees.pruning.minimum_length import prune_minimum_length
+from learners.trees.pruning.raising import prune_with_raising
+from learners.trees.pruning.reduced_error import prune_reduced_error
+from learners.trees.setup import by_column
+from learners.types import IntArray
 from service.operations.positions import encode_position
 from service.operations.rules import Paging, rules_json
 from service.operations.served import Identity, ServedModel
@@ -34,24 +45,34 @@ from service.operations.tree_picture import View, tree_picture
 
 PAGE = 1000
 DEEPEST_CALL = 200
-PRUNINGS: tuple[dict[str, Any], ...] = (
-    {"pruning": "collapse"},
-    {"pruning": "error-based"},
-    {"pruning": "error-based", "subtree_raising": True},
-    {"pruning": "chi-square"},
-    {"pruning": "minimum-length"},
-    {"pruning": "reduced-error"},
-    {"pruning": "reduced-error", "pruning_order": "best-first"},
-    {"pruning": "cost-complexity", "alpha": 1e-9},
-)
+#: Rows of one class side by side in a chain that the estimate of errors leaves as it is.
+RUN = 10
 
 
-def chain(levels: int, *, gaps: bool = False):
-    """Rows of one column whose classes alternate: every test takes one row off, so the tree is a chain."""
-    cells = np.arange(levels + 1.0)
-    classes = np.where(cells % 2 == 0, "a", "b")
+def prunings(model: DecisionTreeClassifier, X: Table, codes: IntArray) -> dict[str, Callable[[], Any]]:
+    """Every pruning of a tree that was grown on these rows; of the kept-back rows' losses, made-up ones."""
+    nodes, columns = model.tree_, model.columns_
+    losses = nodes.weight - nodes.value.max(axis=1) + 0.3
+    cells, weights = by_column(X.values), np.ones(len(codes))
+    return {
+        "collapse": lambda: collapse(nodes),
+        "error-based": lambda: prune_error_based(nodes),
+        "error-based with raising": lambda: prune_with_raising(nodes, columns, cells, codes, weights, criterion=GINI),
+        "chi-square": lambda: prune_chi_square(nodes),
+        "minimum length": lambda: prune_minimum_length(nodes, columns),
+        "reduced error, bottom-up": lambda: prune_reduced_error(nodes, losses),
+        "reduced error, best first": lambda: prune_reduced_error(nodes, losses, order="best-first"),
+        "cost complexity": lambda: prune_cost_complexity(nodes, alpha=1e-9),
+        "cost complexity, the whole path": lambda: cost_complexity_path(nodes),
+    }
+
+
+def chain(levels: int, *, run: int = 1, gaps: bool = False):
+    """Rows of one column whose classes alternate in runs: every test takes one run off, so the tree is a chain."""
+    cells = np.arange(run * (levels + 1.0))
+    classes = np.where(cells // run % 2 == 0, "a", "b")
     if gaps:
-        cells[levels // 2] = np.nan
+        cells[len(cells) // 2] = np.nan
     return Table.from_array(cells[:, None]), classes
 
 
@@ -78,9 +99,8 @@ def study(X: Table, y: Any) -> tuple[str, Study]:
     """Everything that is done with a tree."""
     found = Study()
     model = found.time("grown", lambda: DecisionTreeClassifier().fit(X, y))
-    for pruning in PRUNINGS:
-        name = "grown, pruned: " + " ".join(str(value) for value in pruning.values())
-        found.time(name, lambda: DecisionTreeClassifier(**pruning).fit(X, y))  # noqa: B023
+    for name, prune in prunings(model, X, (y == model.classes_[1]).astype(np.int64)).items():
+        found.time(f"pruned: {name}", prune)
     data = found.time("stored", lambda: dump(model.get_state()))
     model = found.time("loaded", lambda: DecisionTreeClassifier.from_state(load(data)))
     row = X.take(np.arange(1))
@@ -144,6 +164,25 @@ def regression(nodes: int) -> tuple[str, Study]:
     return f"{model.tree_.n_nodes:,} nodes, {model.get_depth():,} levels", found
 
 
+def raising(levels: int, *, gaps: bool = False) -> tuple[str, Study]:
+    """A chain of long runs, of which every branch is tried in its parent's place and none is raised."""
+    X, y = chain(levels, run=RUN, gaps=gaps)
+    found = Study()
+    model = found.time("grown", lambda: DecisionTreeClassifier(min_leaf=RUN / 2).fit(X, y))
+    prune = prunings(model, X, (y == model.classes_[1]).astype(np.int64))["error-based with raising"]
+    found.time("pruned: error-based with raising", prune)
+    return f"{model.tree_.n_nodes:,} nodes, {model.get_depth():,} levels", found
+
+
+def shown(case: str, described: str, sizes: list[Study]) -> None:
+    """Print the table of a case."""
+    print(f"\n{case}: {described}\n\n| step | quarter, s | half, s | whole, s | ratios |\n|---|---|---|---|---|")
+    for name in sizes[-1].seconds:
+        seconds = [size.seconds[name] for size in sizes]
+        ratios = [f"{more / less:.1f}" for less, more in pairwise(seconds) if less > 1e-3]
+        print(f"| {name} | {' | '.join(f'{one:.3f}' for one in seconds)} | {', '.join(ratios)} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nodes", type=int, default=1_000_000)
@@ -157,18 +196,18 @@ def main() -> None:
         "bushy": (lambda size: study(*bushy(size)), asked.nodes),
         "chain": (lambda size: study(*chain(size)), asked.levels),
         "chain, one cell missing": (lambda size: study(*chain(size, gaps=True)), asked.levels),
+        "chain of runs": (raising, asked.levels),
+        "chain of runs, one cell missing": (lambda size: raising(size, gaps=True), asked.levels),
         "regression": (regression, asked.nodes),
     }
     sys.setrecursionlimit(DEEPEST_CALL)
     for case, (run, size) in cases.items():
-        if asked.only not in case:
-            continue
-        _, half = run(size // 2)
-        described, whole = run(size)
-        print(f"\n{case}: {described}\n\n| step | half, s | whole, s | ratio |\n|---|---|---|---|")
-        for name, seconds in whole.seconds.items():
-            ratio = f"{seconds / half.seconds[name]:.1f}" if half.seconds[name] > 1e-3 else ""
-            print(f"| {name} | {half.seconds[name]:.3f} | {seconds:.3f} | {ratio} |", flush=True)
+        if asked.only in case:
+            described, sizes = "", []
+            for part in (4, 2, 1):
+                described, found = run(size // part)
+                sizes.append(found)
+            shown(case, described, sizes)
 
 
 if __name__ == "__main__":

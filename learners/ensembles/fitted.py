@@ -74,8 +74,8 @@ class FittedEnsemble(Learner):
         with_levels = np.array([not column.is_numeric for column in self.columns_])
         unknown = np.isnan(values) | (with_levels & (values < 0))
         nodes = self.members_.nodes
-        longest = int(nodes.depth.max())
-        divided = max(longest, min(MAX_TESTS, int(nodes.depth[nodes.leaves()].sum())))
+        longest = nodes.greatest_depth
+        divided = max(longest, min(MAX_TESTS, nodes.total_depth))
         sizes: IntArray = len(self.members_) + MOST_PATHS * np.where(unknown.any(axis=1), divided, longest)
         return sizes
 

@@ -206,7 +206,7 @@ class MemberTrees:
     @property
     def is_of_stumps(self) -> bool:
         """Whether no member has more than one test."""
-        return bool(self.nodes.depth.max() <= 1)
+        return self.nodes.greatest_depth <= 1
 
     @property
     def unpacked_bytes(self) -> int:

@@ -211,7 +211,7 @@ class TreeEstimator(FittedTree):
     def get_depth(self) -> int:
         """Greatest number of tests on a path."""
         self.check_fitted()
-        return int(self.tree_.depth.max())
+        return self.tree_.greatest_depth
 
     def get_state(self) -> ModelState:
         return ModelState(self._header(), self.tree_.to_arrays())

@@ -95,18 +95,41 @@ class Nodes:
     def n_nodes(self) -> int:
         return int(self.test.shape[0])
 
-    @property
+    # Kept, since whoever asks for a large tree part by part gets them with each part.
+    @cached_property
     def n_leaves(self) -> int:
         return int(np.count_nonzero(self.test == LEAF))
+
+    @cached_property
+    def greatest_depth(self) -> int:
+        """Number of tests on the longest path."""
+        return int(self.depth.max())
+
+    @cached_property
+    def total_depth(self) -> int:
+        """Number of tests on all paths together."""
+        return int(self.depth[self.leaves()].sum())
+
+    @cached_property
+    def divides_missing(self) -> bool:
+        """Whether some test sends a missing value down every branch."""
+        return bool((self.missing_branch[self.n_children > 0] < 0).any())
+
+    @cached_property
+    def answer_range(self) -> tuple[float, float]:
+        """The least and the greatest mean (or median) of the leaves of a regression tree."""
+        answers = self.value[self.leaves(), 0]
+        return float(answers.min()), float(answers.max())
 
     def shares(self) -> FloatArray:
         """Class shares of each node, float64 (N, K): what every reader of a classification tree shows."""
         shares: FloatArray = self.value / _row_sums(self.value)[:, None]
         return shares
 
-    def shares_of(self, node: int) -> FloatArray:
-        """The same of one node, float64 (K,)."""
-        shares: FloatArray = self.value[node] / self.value[node : node + 1].sum(axis=1)
+    def shares_of(self, chosen: list[int]) -> FloatArray:
+        """The same of n nodes, float64 (n, K)."""
+        values = self.value[chosen]
+        shares: FloatArray = values / values.sum(axis=1, keepdims=True)
         return shares
 
     def children(self, node: int) -> range:
@@ -117,6 +140,7 @@ class Nodes:
         """Ids of the leaves, ascending."""
         return np.flatnonzero(self.test == LEAF)
 
+    @cached_property
     def leaves_beneath(self) -> IntArray:
         """Number of leaves beneath each node, 1 for a leaf; int64 (N,)."""
         counts: IntArray = np.equal(self.n_children, 0).astype(np.int64)
@@ -127,7 +151,7 @@ class Nodes:
     @cached_property
     def leaves_as_read(self) -> Int32Array:
         """Ids of the leaves in the order in which the tree is read, depth first."""
-        counts = self.leaves_beneath()
+        counts = self.leaves_beneath
         before = np.cumsum(counts) - counts
         place = np.zeros(self.n_nodes, np.int64)
         for level in self._by_depth()[1:]:

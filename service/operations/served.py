@@ -337,6 +337,5 @@ def _depths(learner: Learner) -> tuple[int, int]:
         return length, length
     if not isinstance(learner, TreeEstimator):
         return _SHORT_TESTS + 1, _SHORT_TESTS + 1
-    depths = learner.tree_.depth[learner.tree_.leaves()]
     terms = len(learner.linear_.variable) if isinstance(learner, FittedModelTree) else 0
-    return int(depths.max()), int(depths.sum()) + terms
+    return learner.tree_.greatest_depth, learner.tree_.total_depth + terms

@@ -36,6 +36,7 @@ def tree_json(model: ServedModel, top: int = 0, levels: int | None = None) -> di
     nodes, columns, target = learner.tree_, learner.tested_columns_, learner.target_
     parent, depth, rows = (array[chosen].tolist() for array in (nodes.parent, nodes.depth, nodes.rows))
     weight, impurity = nodes.weight[chosen].tolist(), nodes.impurity[chosen].tolist()
+    answers = _answers(learner, chosen)
     records = []
     for place, node in enumerate(chosen):
         above = parent[place]
@@ -44,14 +45,14 @@ def tree_json(model: ServedModel, top: int = 0, levels: int | None = None) -> di
             column = columns[nodes.feature[above]]
             record["condition"] = condition_of(nodes, column, above, node - int(nodes.first_child[above])).to_json()
         record |= {"rows": rows[place], "weight": weight[place], "impurity": impurity[place]}
-        record |= _answer(learner, node) | _test(nodes, node, columns)
+        record |= answers[place] | _test(nodes, node, columns)
         records.append(record)
     return model.identity.to_json() | {
         "columns": [column.to_json() for column in learner.columns_],
         "target": target.to_json(),
         "n_nodes": nodes.n_nodes,
         "n_leaves": nodes.n_leaves,
-        "depth": int(nodes.depth.max()),
+        "depth": nodes.greatest_depth,
         "nodes": records,
     }
 
@@ -91,20 +92,26 @@ def tree_of(model: ServedModel) -> FittedTree:
     return model.learner
 
 
-def _answer(learner: FittedTree, node: int) -> dict[str, Any]:
+def _answers(learner: FittedTree, chosen: list[int]) -> list[dict[str, Any]]:
+    """What each of some nodes answers."""
+    nodes = learner.tree_
     if learner.target_.is_numeric:
-        value, variance = learner.tree_.value[node, :2].tolist()
-        answer = {"value": value, "variance": variance}
-        if isinstance(learner, FittedModelTree) and learner.tree_.test[node] == LEAF:
-            answer["linear"] = learner.function(node).to_json()
-        return answer
-    labels, own = learner.target_.labels, learner.tree_.shares_of(node)[None]
-    return {
-        "label": labels[int(decide(own, learner.utility_)[0])],
-        "distribution": [
-            {"label": label, "share": share} for label, share in zip(labels, own[0].tolist(), strict=True)
-        ],
-    }
+        numbers = nodes.value[chosen, :2].tolist()
+        found: list[dict[str, Any]] = [{"value": value, "variance": variance} for value, variance in numbers]
+        if isinstance(learner, FittedModelTree):
+            for place, node in enumerate(chosen):
+                if nodes.test[node] == LEAF:
+                    found[place]["linear"] = learner.function(node).to_json()
+        return found
+    labels, shares = learner.target_.labels, nodes.shares_of(chosen)
+    decided = decide(shares, learner.utility_).tolist()
+    return [
+        {
+            "label": labels[best],
+            "distribution": [{"label": label, "share": share} for label, share in zip(labels, own, strict=True)],
+        }
+        for best, own in zip(decided, shares.tolist(), strict=True)
+    ]
 
 
 def _test(nodes: Nodes, node: int, columns: Sequence[Column]) -> dict[str, Any]:

@@ -36,10 +36,10 @@ class MeanBar:
     """Where a node's mean lies in the range of all leaves."""
 
     def __init__(self, nodes: Nodes) -> None:
-        means = nodes.value[nodes.leaves(), 0]
+        least, greatest = nodes.answer_range
         # Halves, since the range of very large numbers is infinite.
-        self._low = float(means.min()) / 2
-        self._half = (float(means.max()) / 2 - self._low) or 1.0
+        self._low = least / 2
+        self._half = (greatest / 2 - self._low) or 1.0
 
     def pieces(self, mean: float, x: float, y: float, wide: float) -> list[str]:
         share = min(1.0, max(0.0, (mean / 2 - self._low) / self._half))

@@ -56,7 +56,7 @@ class Extent:
 def place(nodes: Nodes, extent: Extent, *, narrow: bool = False) -> list[Placed]:
     """The nodes to be drawn, in the order in which a tree is read (a node before its children)."""
     opened = _opened(nodes, extent)
-    beneath = nodes.leaves_beneath()
+    beneath = nodes.leaves_beneath
     order = _reading_order(nodes, opened, extent.root)
     lines = {node: line for line, node in enumerate(order)} if narrow else _leaf_lines(nodes, order, opened)
     return [

@@ -219,7 +219,7 @@ class _Drawing:
         ]
         if not self.picture.narrow:
             lines = [" ".join(lines)]
-        if (self.nodes.missing_branch[self.nodes.n_children > 0] < 0).any():
+        if self.nodes.divides_missing:
             lines.append("A missing value follows every branch with the share in grey.")
         return [
             svg_text(self.margin, bottom + _FOOT_LINE * (1 + place), line, _FOOT, SOFT)

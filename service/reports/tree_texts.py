@@ -63,11 +63,11 @@ class Wording:
 
     def shares(self, node: int) -> list[float]:
         """Class shares of a node, in class order."""
-        return [float(share) for share in self._nodes.shares_of(node)]
+        return [float(share) for share in self._nodes.shares_of([node])[0]]
 
     def decided(self, node: int) -> int:
         """Code of the class that a node decides for."""
-        return int(decide(self._nodes.shares_of(node)[None], self._utility)[0])
+        return int(decide(self._nodes.shares_of([node]), self._utility)[0])
 
     def lines(self, placed: Placed) -> tuple[str, str]:
         """The large and the small line of a node."""

@@ -19,7 +19,8 @@ from learners.persist import dump, load
 from learners.reasons import counterfactuals
 from learners.rules import rules_of
 from learners.table import Column, Kind, Series, Table
-from learners.trees import DecisionTreeClassifier
+from learners.trees import DecisionTreeClassifier, DecisionTreeRegressor
+from learners.trees.estimator import FittedTree
 from learners.trees.nodes import LEAF, Nodes
 from learners.trees.pruning.chi_square import prune_chi_square
 from learners.trees.pruning.cost_complexity import cost_complexity_path, prune_cost_complexity
@@ -99,7 +100,7 @@ def wide() -> DecisionTreeClassifier:
         return DecisionTreeClassifier().fit(*data(ROWS))
 
 
-def served(model: DecisionTreeClassifier) -> ServedModel:
+def served(model: FittedTree) -> ServedModel:
     return ServedModel(model, Identity("w", "m", 1, "classification"))
 
 
@@ -244,6 +245,76 @@ def test_pages_of_rules_are_those_of_all_rules() -> None:
     n_leaves = model.n_leaves_
     listed = [rule for place in range(0, n_leaves, 7) for rule in page(ready, place, 7)]
     assert listed == [rule.to_json() for rule in rules_of(model).rules]
+
+
+@pytest.mark.parametrize("numeric", [False, True])
+def test_a_node_in_a_part_is_told_as_alone(numeric: bool) -> None:
+    X, y = data(300)
+    if numeric:
+        random = np.random.default_rng(1)
+        model: FittedTree = DecisionTreeRegressor().fit(X, random.random(300))
+    else:
+        weights = np.random.default_rng(1).random(300)
+        utility = {"a": {"a": 1.0, "b": 0.0}, "b": {"a": 0.3, "b": 0.7}}
+        model = DecisionTreeClassifier(leaf_estimate="m-estimate", utility=utility).fit(X, y, sample_weight=weights)
+    ready = served(model)
+    whole = tree_json(ready)["nodes"]
+    assert [node["id"] for node in whole] == list(range(model.tree_.n_nodes))
+    for node in whole:
+        assert tree_json(ready, node["id"], 0)["nodes"] == [node]
+
+
+def test_what_every_part_tells_of_the_whole_tree_is_looked_up_once(wide: DecisionTreeClassifier) -> None:
+    """Else each of a million nodes' parts and pictures goes through a million nodes."""
+    nodes, ready = wide.tree_, served(wide)
+    tree_json(ready, 0, 3)
+    tree_picture(ready, View(1))
+    whole = {name: getattr(nodes, name) for name in ("test", "depth", "n_children", "missing_branch")}
+    seen: list[str] = []
+    for name, array in whole.items():
+        object.__setattr__(nodes, name, _Watched(array, name, seen))
+    try:
+        tree_json(ready, 2, 3)
+        tree_picture(ready, View(2))
+    finally:
+        for name, array in whole.items():
+            object.__setattr__(nodes, name, array)
+    assert seen == []
+
+
+class _Watched:
+    """An array of which only single entries and chosen ones are asked; any other use is noted."""
+
+    def __init__(self, array: Any, name: str, seen: list[str]) -> None:
+        self._array, self._name, self._seen = array, name, seen
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, int | np.integer) and len(key) > 10_000:
+            self._seen.append(self._name)
+        return self._array[key]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__array") or name not in ("shape", "dtype"):
+            self._seen.append(f"{self._name}.{name}")
+        return getattr(self._array, name)
+
+    def __array__(self, *given: Any, **how: Any) -> Any:
+        self._seen.append(self._name)
+        return np.asarray(self._array, *given, **how)
+
+    def __eq__(self, other: Any) -> Any:
+        self._seen.append(self._name)
+        return self._array == other
+
+    def __lt__(self, other: Any) -> Any:
+        self._seen.append(self._name)
+        return self._array < other
+
+    def __gt__(self, other: Any) -> Any:
+        self._seen.append(self._name)
+        return self._array > other
+
+    __hash__ = object.__hash__
 
 
 def test_no_step_takes_the_square_of_the_nodes() -> None:

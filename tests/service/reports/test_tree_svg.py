@@ -130,7 +130,7 @@ def test_a_very_deep_tree_is_drawn() -> None:
 
 def test_leaves_beneath_a_node_are_counted() -> None:
     tree = grown().tree_
-    counts = tree.leaves_beneath()
+    counts = tree.leaves_beneath
     assert counts[0] == tree.n_leaves
     for node in range(tree.n_nodes):
         children = list(tree.children(node))
