@@ -4,10 +4,11 @@ C4.5's third choice beside "keep the subtree" and "make it a leaf" (Quinlan 1993
 the order and with the constants of Weka's J48). All training rows of the node then run down the
 raised branch, so its leaves are estimated anew, and the raised subtree is pruned once more.
 
-Where no tested value is missing, only the rows of the other branches have to run: a row is among
-those at most log2(n) times on its way up, since the raised branch is the heaviest. With missing
-values the shares of the branches change with the rows, so all rows of the node run again: rows
-times depth squared at worst, which only trees of hundreds of levels feel.
+To estimate a raised branch, only the rows of the other branches have to run down it: a row is among those at
+most log2(n) times on its way up, since the raised branch is the heaviest. With them run the rows of which a
+tested value is missing, wherever they are, since the branches' shares change with the rows; all others stay.
+Only where such an estimate comes so near to another that rounding could decide, all rows of the node run. So
+they do when a branch is raised and some value is missing. What is raised is estimated anew, node by node.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from learners.trees.branching import (
     TEST,
 )
 from learners.trees.criteria import impurity_sum
-from learners.trees.nodes import LEAF, THRESHOLD, Nodes
+from learners.trees.nodes import LEAF, LEVELS, THRESHOLD, Nodes
 from learners.trees.pruning.compaction import cut
 from learners.trees.pruning.error_based import SLACK, SMALL, check_confidence, estimated_errors, normal_quantile
 from learners.trees.pruning.raising_rows import (
@@ -52,6 +53,9 @@ from learners.trees.pruning.raising_rows import (
 from learners.trees.setup import has_gaps, read_only
 from learners.trees.traverse import pack
 from learners.types import BoolArray, FloatArray, Int32Array, IntArray
+
+#: Estimates of a branch are compared anew with all rows where they are nearer than this share of the errors.
+DOUBT = 1e-9
 
 
 def prune_with_raising(
@@ -88,11 +92,32 @@ def prune_with_raising(
     tested = np.unique(nodes.feature[nodes.feature >= 0])
     coded = [not column.is_numeric for column in columns] + [False] * len(nodes.combined)
     extended = read_only(nodes.combined.extended(cells))
-    complete = not has_gaps(extended[tested], [coded[index] for index in tested])
-    data = Data(extended, codes.astype(np.int64))
-    raised = _prune(tree, data, weights.astype(np.float64), complete, confidence, normal_quantile(confidence))
+    divided = _may_be_divided(nodes, extended, tested, coded)
+    data = Data(extended, codes.astype(np.int64), divided)
+    raised = _prune(tree, data, weights.astype(np.float64), confidence, normal_quantile(confidence))
     pruned = cut(_unpacked(nodes, tree, raised), tree.links[:, TEST] == LEAF)
     return _measured(pruned, criterion)
+
+
+def _may_be_divided(nodes: Nodes, cells: FloatArray, tested: IntArray | Int32Array, coded: list[bool]) -> BoolArray:
+    """Of each row whether some test might send it down several branches; none where no tested value is missing."""
+    divided = np.zeros(cells.shape[1], dtype=np.bool_)
+    if not has_gaps(cells[tested], [coded[index] for index in tested]):
+        return divided
+    for index in tested.tolist():
+        divided |= np.isnan(cells[index]) | (coded[index] & (cells[index] < 0))
+    at = np.flatnonzero((nodes.test == LEVELS) & (nodes.other_branch < 0))
+    for index in np.unique(nodes.feature[at]).tolist():
+        own = at[nodes.feature[at] == index]
+        divided |= ~np.isin(cells[index], _listed_by_all(nodes, own))
+    return divided
+
+
+def _listed_by_all(nodes: Nodes, at: IntArray) -> Int32Array:
+    """The codes that each of some nodes lists."""
+    codes, counts = np.unique(np.concatenate([nodes.levels_of(node)[0] for node in at.tolist()]), return_counts=True)
+    listed: Int32Array = codes[counts == len(at)]
+    return listed
 
 
 def _unpacked(nodes: Nodes, tree: Tree, raised: BoolArray) -> Nodes:
@@ -137,29 +162,33 @@ def _measured(nodes: Nodes, criterion: int) -> Nodes:
 
 
 @kernel
-def _prune(
-    tree: Tree, data: Data, weights: FloatArray, complete: bool, confidence: float, quantile: float
-) -> BoolArray:
+def _prune(tree: Tree, data: Data, weights: FloatArray, confidence: float, quantile: float) -> BoolArray:
     """Post-order over the stale part of the tree; a raised node is put back on the stack.
 
     Returns:
         Which nodes got another test or other rows.
     """
-    n_nodes = tree.weight.shape[0]
+    n_nodes, n_rows = tree.weight.shape[0], weights.shape[0]
+    complete = not data.divided.any()
     none = np.full(n_nodes, -1, dtype=np.int64)
-    pool = Pool(none, [0][:0], [0.0][:0], [0][:0], np.full(1, -1, dtype=np.int64))
+    pool = Pool(none, [0][:0], [0.0][:0], [0][:0], np.full(1, -1, dtype=np.int64), none.copy(), [0][:0])
     state = State(
         np.zeros(n_nodes),
         np.ones(n_nodes, dtype=np.bool_),
         np.zeros(n_nodes, dtype=np.bool_),
-        np.zeros(weights.shape[0]),
+        np.zeros(n_nodes, dtype=np.bool_),
+        tree.weight if complete else np.zeros(n_nodes),
+        tree.value if complete else np.zeros_like(tree.value),
+        np.zeros(n_rows),
     )
     everything = Entries([0][:0], [0.0][:0])
-    for row in range(weights.shape[0]):
+    for row in range(n_rows):
         if weights[row] > 0:
             everything.row.append(row)
             everything.weight.append(weights[row])
     descend(tree, data, 0, everything, pool, state, How(False, False, True, confidence, quantile, np.inf))
+    if not complete:
+        _set_bases(tree, data, pool, state)
     stack = [(0, False)]
     while len(stack) > 0:
         node, ready = stack.pop()
@@ -176,8 +205,29 @@ def _prune(
 
 
 @inner_kernel
+def _set_bases(tree: Tree, data: Data, pool: Pool, state: State) -> None:
+    """What stays at each node and whether rows are there that may be divided; children before parents."""
+    for node in range(tree.weight.shape[0] - 1, -1, -1):
+        entry = pool.head[node]
+        while entry >= 0:
+            row = pool.row[entry]
+            if data.divided[row]:
+                state.has_divided[node] = True
+            else:
+                state.base_value[node, data.codes[row]] += pool.weight[entry]
+            entry = pool.following[entry]
+        for child in children_of(tree, node):
+            state.base_value[node] += state.base_value[child]
+            state.has_divided[node] = state.has_divided[node] or state.has_divided[child]
+        state.base_weight[node] = state.base_value[node].sum()
+
+
+@inner_kernel
 def _replaced(tree: Tree, data: Data, node: int, pool: Pool, state: State, how: How) -> bool:
-    """Choose among subtree, leaf and heaviest branch; true if the branch was raised, to be pruned again."""
+    """Choose among subtree, leaf and heaviest branch; true if the branch was raised, to be pruned again.
+
+    ``how.adding``: no row may be divided.
+    """
     as_leaf = estimated_errors(tree.weight[node], tree.value[node], how.confidence, how.quantile)
     state.estimate[node] = as_leaf
     if tree.links[node, TEST] == LEAF:
@@ -187,21 +237,45 @@ def _replaced(tree: Tree, data: Data, node: int, pool: Pool, state: State, how: 
         as_tree += state.estimate[child]
         if tree.weight[child] >= tree.weight[heaviest] - SMALL:
             heaviest = child  # of equally heavy branches the last, as J48 does
-    without = heaviest if how.adding else -1
     as_branch = as_leaf
     if tree.links[heaviest, TEST] != LEAF:
-        entries = collected(tree, pool, node, without, state.sums, False)
-        limit = max(as_leaf, as_tree) + 1.0
-        trial = How(False, how.adding, False, how.confidence, how.quantile, limit)
-        as_branch = descend(tree, data, heaviest, entries, pool, state, trial)
+        as_branch = _errors_of_branch(tree, data, node, heaviest, pool, state, how, (as_leaf, as_tree))
     if as_leaf <= as_tree + SLACK + SMALL and as_leaf <= as_branch + SLACK + SMALL:
         make_leaf(tree, pool, node)
         return False
     if as_branch <= as_tree + SLACK + SMALL:
-        entries = collected(tree, pool, node, without, state.sums, True)
+        entries = collected(tree, pool, node, heaviest if how.adding else -1, state, True)
         adopt(tree, node, heaviest)
         change = How(True, how.adding, True, how.confidence, how.quantile, np.inf)
         descend(tree, data, node, entries, pool, state, change)
         return True
     state.estimate[node] = as_tree
     return False
+
+
+@inner_kernel
+def _errors_of_branch(
+    tree: Tree,
+    data: Data,
+    node: int,
+    heaviest: int,
+    pool: Pool,
+    state: State,
+    how: How,
+    others: tuple[float, float],
+) -> float:
+    """The estimated errors of the heaviest branch with all rows of the node; where well above the others, less exact.
+
+    ``others``: those as a leaf and as a tree.
+    """
+    as_leaf, as_tree = others
+    entries = collected(tree, pool, node, heaviest, state, False)
+    trial = How(False, True, False, how.confidence, how.quantile, np.inf)
+    errors = descend(tree, data, heaviest, entries, pool, state, trial)
+    doubt = DOUBT * (1.0 + as_leaf + as_tree)
+    nearest = min(abs(errors + SLACK + SMALL - as_leaf), abs(errors - SLACK - SMALL - as_tree))
+    if how.adding or nearest > doubt:
+        return errors
+    entries = collected(tree, pool, node, -1, state, False)
+    whole = How(False, False, False, how.confidence, how.quantile, max(as_leaf, as_tree) + 1.0)
+    return descend(tree, data, heaviest, entries, pool, state, whole)

@@ -32,6 +32,7 @@ class Data(NamedTuple):
 
     cells: FloatArray  # (d, n)
     codes: IntArray  # (n,) class of each row
+    divided: BoolArray  # (n,) whether some test may divide the row; all others go one way and go it whole
 
 
 class Entries(NamedTuple):
@@ -42,28 +43,40 @@ class Entries(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """The rows of each leaf as linked lists: ``head[leaf]`` is an entry, ``following`` leads on; -1 ends."""
+    """The rows of each leaf as linked lists: ``head[leaf]`` is an entry, ``following`` leads on; -1 ends.
+
+    ``divided_head`` and ``divided_following`` lead through those entries alone whose rows may be divided.
+    """
 
     head: IntArray
     row: list[int]
     weight: list[float]
     following: list[int]
     free: IntArray  # (1,) head of the list of unused entries
+    divided_head: IntArray
+    divided_following: list[int]
 
 
 class State(NamedTuple):
-    """Of each node the estimated errors of its pruned subtree, and whether that is out of date; room for sums."""
+    """What is known of each node beside the tree, and room for sums.
 
-    estimate: FloatArray
-    stale: BoolArray
+    ``base_weight`` and ``base_value`` are those of the rows that stay where they are when others are added: of
+    all rows where none may be divided (the tree's own arrays), else of those that may not.
+    """
+
+    estimate: FloatArray  # errors of the pruned subtree
+    stale: BoolArray  # that is out of date
     changed: BoolArray  # got another test or other rows
+    has_divided: BoolArray  # rows that may be divided are there
+    base_weight: FloatArray
+    base_value: FloatArray
     sums: FloatArray  # (n,), all zeros between uses
 
 
 class How(NamedTuple):
     """What running rows down a branch does.
 
-    ``changing``: the nodes' statistics change. ``adding``: the rows come on top of those that are
+    ``changing``: the nodes' statistics change. ``adding``: the rows come on top of those that stay
     there. ``keeping``: the leaves' lists take them. ``limit``: errors above it need not be exact.
     """
 
@@ -90,23 +103,32 @@ def descend(tree: Tree, data: Data, start: int, entries: Entries, pool: Pool, st
             state.stale[node] = True
             state.changed[node] = True
             if node != start:
-                change(tree, node, class_weights(tree, data, entries, begin), len(entries.row) - begin, how.adding)
+                change(tree, data, node, entries, begin, state, how.adding)
         if tree.links[node, TEST] != LEAF:
-            share_out(tree, data, node, entries, begin, stack, how)
+            share_out(tree, data, node, entries, begin, stack, state, how)
             continue
         if not how.changing:
-            counts = class_weights(tree, data, entries, begin)
-            if how.adding:
-                errors -= state.estimate[node]
-                counts += tree.value[node]
-            errors += estimated_errors(counts.sum(), counts, how.confidence, how.quantile)
+            errors = with_leaf(errors, tree, data, node, entries, begin, state, how)
             if errors > how.limit and not how.adding:
                 return errors
         while len(entries.row) > begin:
             row, weight = entries.row.pop(), entries.weight.pop()
             if how.keeping:
-                attach(pool, node, row, weight)
+                attach(pool, data, node, row, weight)
     return errors
+
+
+@inner_kernel
+def with_leaf(
+    errors: float, tree: Tree, data: Data, node: int, entries: Entries, begin: int, state: State, how: How
+) -> float:
+    """Errors and those estimated of a leaf with the rows of the top segment; in place of its own where they add."""
+    counts = class_weights(tree, data, entries, begin)
+    if how.adding:
+        errors -= state.estimate[node]
+        if state.base_weight[node] > 0:  # else the value is the parent's
+            counts += state.base_value[node]
+    return errors + estimated_errors(counts.sum(), counts, how.confidence, how.quantile)
 
 
 @inner_kernel
@@ -119,21 +141,45 @@ def class_weights(tree: Tree, data: Data, entries: Entries, begin: int) -> Float
 
 
 @inner_kernel
-def change(tree: Tree, node: int, counts: FloatArray, n_rows: int, adding: bool) -> None:
-    """Give a node the rows' class weights, or add them to its own."""
+def change(tree: Tree, data: Data, node: int, entries: Entries, begin: int, state: State, adding: bool) -> None:
+    """Give a node the class weights of the top segment, or add them to its own."""
+    n_rows = len(entries.row) - begin
     if not adding:
         tree.weight[node], tree.rows[node] = 0.0, 0
-        if n_rows > 0:
-            tree.value[node] = 0.0
+        set_base(data, node, entries, begin, state)
     if n_rows > 0:
+        if tree.rows[node] == 0:
+            tree.value[node] = 0.0  # it was the parent's
+        counts = class_weights(tree, data, entries, begin)
         tree.value[node] += counts
         tree.weight[node] += counts.sum()
         tree.rows[node] += n_rows
 
 
 @inner_kernel
+def set_base(data: Data, node: int, entries: Entries, begin: int, state: State) -> None:
+    """Take what stays at a node from the rows of the top segment, which are all that are there."""
+    state.base_value[node] = 0.0
+    state.has_divided[node] = False
+    for index in range(begin, len(entries.row)):
+        row = entries.row[index]
+        if data.divided[row]:
+            state.has_divided[node] = True
+        else:
+            state.base_value[node, data.codes[row]] += entries.weight[index]
+    state.base_weight[node] = state.base_value[node].sum()
+
+
+@inner_kernel
 def share_out(
-    tree: Tree, data: Data, node: int, entries: Entries, begin: int, stack: list[tuple[int, int]], how: How
+    tree: Tree,
+    data: Data,
+    node: int,
+    entries: Entries,
+    begin: int,
+    stack: list[tuple[int, int]],
+    state: State,
+    how: How,
 ) -> None:
     """Replace the segment of a node by the segments of its children."""
     size, width = len(entries.row) - begin, len(children_of(tree, node))
@@ -148,7 +194,7 @@ def share_out(
             known[branches[index]] += weights[index]
     first = children_of(tree, node).start
     if how.adding:
-        known += tree.weight[first : first + width]
+        known += state.base_weight[first : first + width]
     total = known.sum()
     for branch in range(width):
         share = known[branch] / total if total > 0 else 1.0 / width
@@ -173,38 +219,41 @@ def children_of(tree: Tree, node: int) -> range:
 
 
 @inner_kernel
-def collected(tree: Tree, pool: Pool, node: int, without: int, sums: FloatArray, taking: bool) -> Entries:
-    """The rows in the leaves below a node, each once, less those of the branch ``without`` (-1: none).
+def collected(tree: Tree, pool: Pool, node: int, without: int, state: State, taking: bool) -> Entries:
+    """The rows in the leaves below a node, each once; of the branch ``without`` (-1: none) those that may be divided.
 
-    ``taking`` empties the leaves' lists. ``sums`` is all zeros before and after.
+    ``taking`` empties the leaves' lists.
     """
     found = Entries([0][:0], [0.0][:0])
-    stack = [node]
+    stack = [(node, True)]
     while len(stack) > 0:
-        here = stack.pop()
+        here, everything = stack.pop()
         if tree.links[here, TEST] != LEAF:
             for child in children_of(tree, here):
-                if child != without:
-                    stack.append(child)
+                all_there = everything and child != without
+                if all_there or state.has_divided[child]:
+                    stack.append((child, all_there))
             continue
-        entry, last = pool.head[here], -1
+        entry, last = pool.head[here] if everything else pool.divided_head[here], -1
         while entry >= 0:
-            if sums[pool.row[entry]] == 0:
-                found.row.append(pool.row[entry])
-            sums[pool.row[entry]] += pool.weight[entry]
-            last, entry = entry, pool.following[entry]
+            row = pool.row[entry]
+            if state.sums[row] == 0:
+                found.row.append(row)
+            state.sums[row] += pool.weight[entry]
+            last, entry = entry, pool.following[entry] if everything else pool.divided_following[entry]
         if taking and last >= 0:
             pool.following[last] = pool.free[0]
             pool.free[0], pool.head[here] = pool.head[here], -1
+            pool.divided_head[here] = -1
     for row in found.row:
-        found.weight.append(sums[row])
-        sums[row] = 0.0
+        found.weight.append(state.sums[row])
+        state.sums[row] = 0.0
     return found
 
 
 @inner_kernel
-def attach(pool: Pool, leaf: int, row: int, weight: float) -> None:
-    """Put a row into a leaf's list."""
+def attach(pool: Pool, data: Data, leaf: int, row: int, weight: float) -> None:
+    """Put a row into a leaf's lists."""
     entry = pool.free[0]
     if entry >= 0:
         pool.free[0] = pool.following[entry]
@@ -214,27 +263,40 @@ def attach(pool: Pool, leaf: int, row: int, weight: float) -> None:
         pool.row.append(row)
         pool.weight.append(weight)
         pool.following.append(pool.head[leaf])
+        pool.divided_following.append(-1)
     pool.head[leaf] = entry
+    if data.divided[row]:
+        pool.divided_following[entry] = pool.divided_head[leaf]
+        pool.divided_head[leaf] = entry
+
+
+@inner_kernel
+def joined(head: IntArray, following: list[int], leaf: int, before: int) -> int:
+    """The list of a leaf with another one after it."""
+    entry, last = head[leaf], -1
+    while entry >= 0:
+        last, entry = entry, following[entry]
+    if last < 0:
+        return before
+    following[last] = before
+    return int(head[leaf])
 
 
 @inner_kernel
 def make_leaf(tree: Tree, pool: Pool, node: int) -> None:
     """Turn a node into a leaf that takes over the rows of the leaves below it."""
     stack = [node]
-    head = -1
+    head, divided_head = -1, -1
     while len(stack) > 0:
         here = stack.pop()
         if tree.links[here, TEST] != LEAF:
             for child in children_of(tree, here):
                 stack.append(child)
             continue
-        entry, last = pool.head[here], -1
-        while entry >= 0:
-            last, entry = entry, pool.following[entry]
-        if last >= 0:
-            pool.following[last], head = head, pool.head[here]
+        head = joined(pool.head, pool.following, here, head)
+        divided_head = joined(pool.divided_head, pool.divided_following, here, divided_head)
     tree.links[node, TEST] = LEAF
-    pool.head[node] = head
+    pool.head[node], pool.divided_head[node] = head, divided_head
 
 
 @inner_kernel

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from learners.table import Column
-from learners.trees.criteria import GINI, gini
+from learners.table import Column, Kind, Series, Table
+from learners.trees import DecisionTreeClassifier
+from learners.trees.criteria import ENTROPY, GINI, gini
 from learners.trees.nodes import LEAF
 from learners.trees.pruning.error_based import added_errors, prune_error_based
 from learners.trees.pruning.raising import prune_with_raising
@@ -31,7 +32,7 @@ class Plain:
 
     def split(self, rows, data):
         branches = {
-            row: branch_of(self.test, data[0][row, self.feature], COLUMNS[self.feature].is_numeric) for row in rows
+            row: branch_of(self.test, data[0][row, self.feature], data[2][self.feature].is_numeric) for row in rows
         }
         known = [sum(rows[r] for r in rows if branches[r] == b) for b in range(len(self.children))]
         total = sum(known)
@@ -102,19 +103,55 @@ def case(seed, missing, n_rows=120):
     return random_tree(rng, table, codes, weights, 3, follow_missing=seed % 3 == 0), table.values, codes, weights
 
 
-@pytest.mark.parametrize("missing", [0.0, 0.15])
+def assert_textbook(nodes, values, codes, weights, columns=COLUMNS, criterion=GINI):
+    """Prune both ways and compare; returns the pruned tree."""
+    pruned = prune_with_raising(nodes, columns, by_column(values), codes, weights, criterion=criterion)
+    plain, data = Plain(nodes, 0), (values, codes, columns)
+    plain.give({r: weights[r] for r in range(len(codes))}, data)
+    plain.prune(data)
+    assert_same(pruned, 0, plain)
+    assert_sound(pruned)
+    return pruned
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.02, 0.15])
 def test_equals_the_textbook_form(missing):
     raised = 0
-    for seed in range(60):
+    for seed in range(40):
         nodes, values, codes, weights = case(seed, missing)
-        pruned = prune_with_raising(nodes, COLUMNS, by_column(values), codes, weights, criterion=GINI)
-        plain = Plain(nodes, 0)
-        plain.give({r: weights[r] for r in range(len(codes))}, (values, codes))
-        plain.prune((values, codes))
-        assert_same(pruned, 0, plain)
-        assert_sound(pruned)
+        pruned = assert_textbook(nodes, values, codes, weights)
         raised += pruned.n_nodes != prune_error_based(nodes).n_nodes
     assert raised >= 10  # the case under test does occur
+
+
+@pytest.mark.parametrize("seed", [50, 67, 68])
+def test_branches_without_rows_take_in_what_comes_and_nothing_else(seed):
+    """A branch for levels that did not occur shows its parent's distribution, and is empty all the same."""
+    rng, size = np.random.default_rng(seed), 60 + seed
+    rare = [rng.integers(0, levels, size) * (rng.random(size) < 0.6) for levels in (4, 5)]
+    values = np.column_stack([*rare, rng.integers(0, 10, size), rng.integers(0, 3, size)]).astype(float)
+    codes = np.where(rng.random(size) < 0.3, rng.integers(0, 2, size), (values[:, 0] > 1) ^ (values[:, 2] > 4))
+    kinds = ((Kind.NOMINAL, "pqrs"), (Kind.NOMINAL, "pqrst"), (Kind.NUMERIC, ""), (Kind.NOMINAL, "pqr"))
+    columns = tuple(Column(f"x{index}", kind, tuple(levels)) for index, (kind, levels) in enumerate(kinds))
+    table = Table(columns, np.asfortranarray(values))
+    target = Series(Column("y", Kind.NOMINAL, ("a", "b", "c")), codes.astype(float))
+    nodes = DecisionTreeClassifier(nominal="multiway", criterion="entropy").fit(table, target).tree_
+    assert (nodes.weight == 0).any()
+    assert_textbook(nodes, values, codes.astype(np.int64), np.ones(size), columns, ENTROPY)
+
+
+@pytest.mark.parametrize("gaps", [0, 1, 5])
+def test_a_chain_with_gaps_equals_the_textbook_form(gaps):
+    """A row of which the tested value is missing is in every leaf of it."""
+    values = np.full((240, len(COLUMNS)), 1.0, order="F")
+    values[:, 0] = np.arange(240)
+    codes = np.arange(240) // 6 % 2
+    codes[::31] = 2
+    values[17 : 17 + 40 * gaps : 40, 0] = np.nan
+    target = Series(Column("y", Kind.NOMINAL, ("a", "b", "c")), codes.astype(float))
+    nodes = DecisionTreeClassifier().fit(Table(COLUMNS, values), target).tree_
+    pruned = assert_textbook(nodes, values, codes, np.ones(240))
+    assert 10 < pruned.depth.max() < nodes.depth.max()
 
 
 def test_leaves_hold_the_rows_that_reach_them():
