@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners._accel import inner_kernel
+from learners._accel import lean_inner_kernel
 from learners.types import FloatArray
 
 LINEAR, SIGMOID, TANH, RELU, SOFTMAX = range(5)
@@ -22,61 +22,60 @@ _LOG_2_HIGH, _LOG_2_LOW = 0.693145751953125, 1.4286068203094172e-06
 _ROUNDING = 6755399441055744.0
 
 
-@inner_kernel
-def exponentials(values: FloatArray) -> None:
-    """exp of each value held within +-708, in place, to about 2e-16 of itself; shape (m,), contiguous.
+@lean_inner_kernel
+def exponentials(values: FloatArray, factor: float, powers: FloatArray) -> None:
+    """exp of each value times a factor, held within +-708, in place, to about 2e-16 of itself; shape (m,), contiguous.
 
     exp(x) = 2^k exp(r) with \\|r\\| <= log(2) / 2: 2^k by writing the exponent's bits, exp(r) by 14 terms of its
-    series, added up in Estrin's order, which waits least for what was multiplied before.
+    series, added up in Estrin's order, which waits least for what was multiplied before. Two loops, since a processor
+    looks some hundred instructions ahead and finds the next row to work on meanwhile.
+
+    Args:
+        values: changed. factor: -1, 1 or 2, by which each is multiplied exactly.
+        powers: scratch of at least m entries.
     """
-    powers = np.empty(values.shape[0])
+    bits = powers.view(np.int64)
     for k in range(values.shape[0]):
-        x = values[k]
+        x = values[k] * factor
         x = FURTHEST if x > FURTHEST else x
         x = -FURTHEST if x < -FURTHEST else x
         shifted = x * _LOG2_E + _ROUNDING
         whole = shifted - _ROUNDING
         powers[k] = shifted
-        r = (x - whole * _LOG_2_HIGH) - whole * _LOG_2_LOW
+        bits[k] = (bits[k] + 1023) << 52
+        values[k] = (x - whole * _LOG_2_HIGH) - whole * _LOG_2_LOW
+    for k in range(values.shape[0]):
+        r = values[k]
         square = r * r
         fourth = square * square
         first = (1.0 + r) + square * (0.5 + r * (1.0 / 6.0))
         second = (1.0 / 24.0 + r * (1.0 / 120.0)) + square * (1.0 / 720.0 + r * (1.0 / 5040.0))
         third = (1.0 / 40320.0 + r * (1.0 / 362880.0)) + square * (1.0 / 3628800.0 + r * (1.0 / 39916800.0))
         last = 1.0 / 479001600.0 + r * (1.0 / 6227020800.0)
-        values[k] = first + fourth * (second + fourth * (third + fourth * last))
-    bits = powers.view(np.int64)
-    for k in range(values.shape[0]):
-        bits[k] = (bits[k] + 1023) << 52
-    for k in range(values.shape[0]):
-        values[k] *= powers[k]
+        values[k] = (first + fourth * (second + fourth * (third + fourth * last))) * powers[k]
 
 
-@inner_kernel
-def activate(code: int, units: FloatArray) -> None:
-    """Weighted sums to activations, in place; ``units`` of shape (units, rows), contiguous."""
+@lean_inner_kernel
+def activate(code: int, units: FloatArray, scratch: FloatArray) -> None:
+    """Weighted sums to activations, in place; ``units`` of shape (units, rows), contiguous, ``scratch`` as large."""
     values = units.reshape(units.size)
     if code == SIGMOID:
-        for k in range(values.shape[0]):
-            values[k] = -values[k]
-        exponentials(values)
+        exponentials(values, -1.0, scratch)
         for k in range(values.shape[0]):
             values[k] = 1.0 / (1.0 + values[k])
     elif code == TANH:
-        for k in range(values.shape[0]):
-            values[k] *= 2.0
-        exponentials(values)
+        exponentials(values, 2.0, scratch)
         for k in range(values.shape[0]):
             values[k] = 1.0 - 2.0 / (1.0 + values[k])
     elif code == RELU:
         for k in range(values.shape[0]):
             values[k] = values[k] if values[k] > 0.0 else 0.0
     elif code == SOFTMAX:
-        _softmax(units)
+        _softmax(units, scratch)
 
 
-@inner_kernel
-def _softmax(units: FloatArray) -> None:
+@lean_inner_kernel
+def _softmax(units: FloatArray, scratch: FloatArray) -> None:
     n_units, n_rows = units.shape
     for r in range(n_rows):
         largest = units[0, r]
@@ -84,7 +83,7 @@ def _softmax(units: FloatArray) -> None:
             largest = max(largest, units[j, r])
         for j in range(n_units):
             units[j, r] -= largest
-    exponentials(units.reshape(units.size))
+    exponentials(units.reshape(units.size), 1.0, scratch)
     for r in range(n_rows):
         total = 0.0
         for j in range(n_units):
@@ -93,7 +92,7 @@ def _softmax(units: FloatArray) -> None:
             units[j, r] /= total
 
 
-@inner_kernel
+@lean_inner_kernel
 def by_slopes(code: int, units: FloatArray, deltas: FloatArray) -> None:
     """Derivatives by activations to derivatives by weighted sums, in place; both (units, rows), contiguous.
 

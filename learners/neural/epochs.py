@@ -6,7 +6,7 @@ import numpy as np
 
 from learners._accel import inner_kernel, kernel
 from learners.neural.optimizers import APART, BEST_EPOCH, BEST_ERROR, ENDED, EPOCHS, STEPS, How, Run, step
-from learners.neural.passes import hold_gradient, rows_pass
+from learners.neural.passes import hold_gradient, n_units, rows_pass
 from learners.neural.problem import Hold, Net, Sample, Space
 from learners.types import FloatArray, IntArray
 
@@ -35,13 +35,15 @@ def run_epochs(
     """
     n_rows = sample.inputs.shape[0]
     found = np.zeros(2)
+    # inputs stay where the epoch before has put them, unless others come between
+    stays = how.batch >= n_rows and space.units.shape[0] >= n_rows * n_units(net) and not validation.inputs.shape[0]
     for epoch in range(run.errors.shape[0]):
         found[:] = 0.0
         rows = order[epoch % order.shape[0]]
         for first in range(0, n_rows, how.batch):
             batch = rows[first : first + how.batch]
             run.gradient[:] = 0.0
-            rows_pass(net, run.theta, sample, batch, space, run.gradient, found)
+            rows_pass(net, run.theta, sample, batch, space, stays and epoch > 0, run.gradient, found)
             run.gradient[:] /= batch.shape[0]
             hold_gradient(run.theta, run.gradient, hold)
             if how.batch >= n_rows:
@@ -80,7 +82,8 @@ def _look(found: FloatArray, n_rows: int, how: How, run: Run) -> None:
 def _judge(net: Net, validation: Sample, space: Space, how: How, run: Run, epoch: int) -> None:
     """Errors of the validation rows; the best weights are kept."""
     found = np.zeros(2)
-    rows_pass(net, run.theta, validation, np.arange(validation.inputs.shape[0]), space, np.zeros(0), found)
+    rows = np.arange(validation.inputs.shape[0])
+    rows_pass(net, run.theta, validation, rows, space, False, np.zeros(0), found)
     error = found[0] / validation.inputs.shape[0]
     run.judged[epoch] = error
     if error < run.marks[BEST_ERROR]:

@@ -7,24 +7,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners._accel import inner_kernel
+from learners._accel import lean_inner_kernel
 from learners.neural.activations import activate, by_slopes
 from learners.neural.layout import ACTIVATIONS
-from learners.neural.problem import BLOCK_ROWS, Hold, Net, Sample, Space
-from learners.neural.sums import add_products, weighted_sums
+from learners.neural.problem import Hold, Net, Sample, Space
+from learners.neural.sums import add_products, add_products_of_rows, turn, weighted_sums
 from learners.types import FloatArray, IntArray
 
 _SQUARED = 0
 _SIGMOID, _SOFTMAX = ACTIVATIONS.index("sigmoid"), ACTIVATIONS.index("softmax")
 
 
-@inner_kernel
+@lean_inner_kernel
 def rows_pass(
     net: Net,
     theta: FloatArray,
     sample: Sample,
     order: IntArray,
     space: Space,
+    is_entered: bool,
     gradient: FloatArray,
     found: FloatArray,
 ) -> None:
@@ -32,36 +33,54 @@ def rows_pass(
 
     Args:
         order: the rows.
+        is_entered: whether the call before was for the same rows, all of which ``space`` has room for.
         gradient: shape (P,), added to; empty: no way back.
         found: the weighted losses are added to the first entry; the second becomes the largest distance of an output
             from its target, if it is larger.
     """
-    total = 0
-    for size in net.sizes:
-        total += size + 1
-    block = max(1, min(BLOCK_ROWS, space.units.shape[0] // total))
+    total = n_units(net)
+    block = max(1, space.deltas.shape[0] // total)
+    has_room = space.units.shape[0] >= total * order.shape[0]
     for first in range(0, order.shape[0], block):
         rows = order[first : first + block]
         n = rows.shape[0]
-        units = space.units[: total * n].reshape(total, n)
+        place = total * first if has_room else 0
+        units = space.units[place : place + total * n].reshape(total, n)
         deltas = space.deltas[: total * n].reshape(total, n)
-        _enter(sample.inputs, rows, units)
-        _forward(net, theta, units, deltas)
+        if not is_entered:
+            _enter(sample.inputs, rows, units)
+        _forward(net, theta, units, deltas, space)
         _judge(net, sample, rows, units, deltas, found)
         if gradient.shape[0]:
-            _back(net, theta, units, deltas, space, gradient)
+            _back(net, theta, sample.inputs, rows, units, deltas, space, gradient)
 
 
-@inner_kernel
+@lean_inner_kernel
+def n_units(net: Net) -> int:
+    """Units of all layers, with one in each that is always 1."""
+    total = 0
+    for size in net.sizes:
+        total += size + 1
+    return total
+
+
+@lean_inner_kernel
 def _enter(inputs: FloatArray, rows: IntArray, units: FloatArray) -> None:
-    for r in range(rows.shape[0]):
-        own = inputs[rows[r]]
-        for v in range(own.shape[0]):
-            units[v, r] = own[v]
+    """Chosen rows to units, four of these at a time: few lines of the cache are written at once."""
+    n_inputs = inputs.shape[1]
+    n_fours = n_inputs // 4 * 4
+    for v in range(0, n_fours, 4):
+        u0, u1, u2, u3 = units[v], units[v + 1], units[v + 2], units[v + 3]
+        for r in range(rows.shape[0]):
+            own = inputs[rows[r]]
+            u0[r], u1[r], u2[r], u3[r] = own[v], own[v + 1], own[v + 2], own[v + 3]
+    for v in range(n_fours, n_inputs):
+        for r in range(rows.shape[0]):
+            units[v, r] = inputs[rows[r], v]
 
 
-@inner_kernel
-def _forward(net: Net, theta: FloatArray, units: FloatArray, deltas: FloatArray) -> None:
+@lean_inner_kernel
+def _forward(net: Net, theta: FloatArray, units: FloatArray, deltas: FloatArray, space: Space) -> None:
     """Fill ``units``; the last layer's weighted sums are left in ``deltas``."""
     first, at = 0, 0
     for layer in range(net.codes.shape[0]):
@@ -69,15 +88,17 @@ def _forward(net: Net, theta: FloatArray, units: FloatArray, deltas: FloatArray)
         units[first + n_from] = 1.0
         start = first + n_from + 1
         to = units[start : start + n_to]
-        weighted_sums(theta[at : at + (n_from + 1) * n_to], n_to, 1, units[first:start], n_from + 1, to)
+        weighted_sums(theta[at : at + (n_from + 1) * n_to], n_to, 1, units[first:start], space.places[: n_from + 1], to)
         if layer == net.codes.shape[0] - 1:
-            deltas[start : start + n_to] = to
-        activate(net.codes[layer], to)
+            for j in range(n_to):
+                for r in range(to.shape[1]):
+                    deltas[start + j, r] = to[j, r]
+        activate(net.codes[layer], to, space.turned)
         first = start
         at += (n_from + 1) * n_to
 
 
-@inner_kernel
+@lean_inner_kernel
 def _judge(net: Net, sample: Sample, rows: IntArray, units: FloatArray, deltas: FloatArray, found: FloatArray) -> None:
     """Losses of a block; the last layer's weighted sums in ``deltas`` become the loss's derivatives by them."""
     n_to = net.sizes[-1]
@@ -111,9 +132,16 @@ def _judge(net: Net, sample: Sample, rows: IntArray, units: FloatArray, deltas: 
         by_slopes(code, outputs, sums)
 
 
-@inner_kernel
+@lean_inner_kernel
 def _back(
-    net: Net, theta: FloatArray, units: FloatArray, deltas: FloatArray, space: Space, gradient: FloatArray
+    net: Net,
+    theta: FloatArray,
+    inputs: FloatArray,
+    rows: IntArray,
+    units: FloatArray,
+    deltas: FloatArray,
+    space: Space,
+    gradient: FloatArray,
 ) -> None:
     """From the last layer's derivatives by weighted sums to all weights'."""
     start, at = units.shape[0] - net.sizes[-1] - 1, theta.shape[0]
@@ -123,15 +151,23 @@ def _back(
         at -= (n_from + 1) * n_to
         end = at + (n_from + 1) * n_to
         own = deltas[start : start + n_to]
-        add_products(units[first:start], own, gradient[at:end], space.turned, space.scratch)
+        scratch, places = space.scratch, space.places
+        if n_to > n_from:
+            add_products(units[first:start], own, gradient[at:end], space.turned, places)
+        elif layer:
+            came = space.turned[: n_from * own.shape[1]].reshape(own.shape[1], n_from)
+            turn(units[first : first + n_from], came)
+            add_products_of_rows(came, places[: own.shape[1]], own, gradient[at:end], scratch)
+        else:
+            add_products_of_rows(inputs, rows, own, gradient[at:end], scratch)
         if layer:
             before = deltas[first : first + n_from]
-            weighted_sums(theta[at:end], 1, n_to, own, n_to, before)
+            weighted_sums(theta[at:end], 1, n_to, own, places[:n_to], before)
             by_slopes(net.codes[layer - 1], units[first : first + n_from], before)
         start = first
 
 
-@inner_kernel
+@lean_inner_kernel
 def hold_gradient(theta: FloatArray, gradient: FloatArray, hold: Hold) -> None:
     """Add decay to a gradient, and let masked weights stand and tied ones move as one."""
     for k in range(theta.shape[0]):
@@ -139,7 +175,7 @@ def hold_gradient(theta: FloatArray, gradient: FloatArray, hold: Hold) -> None:
     _average(gradient, hold)
 
 
-@inner_kernel
+@lean_inner_kernel
 def _average(values: FloatArray, hold: Hold) -> None:
     """Each group's values become their average over those that are free."""
     if not hold.sums.shape[0]:

@@ -15,8 +15,10 @@ from learners.errors import ParameterError
 from learners.neural.layout import ACTIVATIONS, LOSSES, Layout
 from learners.types import BoolArray, FloatArray, IntArray
 
-#: Rows of a block: few enough that all activations of a usual network stay in the nearest caches.
-BLOCK_ROWS = 64
+#: Rows whose gradient is added up by itself; blocks are of a multiple of them.
+SUM_ROWS = 64
+#: The most rows of a block, and numbers of units that stay in a near cache: of one block, or of all of a small sample.
+BLOCK_ROWS, _KEPT = 256, 32_768
 
 
 class Sample(NamedTuple):
@@ -43,14 +45,17 @@ class Space(NamedTuple):
     """Where the passes write; made once, used by every call.
 
     Attributes:
-        units: activations of all layers, each with a last unit that is always 1. deltas: as long.
-        turned, scratch: of the gradient's loops.
+        units: activations of all layers, each with a last unit that is always 1; of a block, or of all rows.
+        deltas: derivatives by weighted sums, of a block.
+        turned, scratch: of loops over a block, and over weights.
+        places: 0, 1, 2, ...
     """
 
     units: FloatArray
     deltas: FloatArray
     turned: FloatArray
     scratch: FloatArray
+    places: IntArray
 
 
 class Hold(NamedTuple):
@@ -135,7 +140,10 @@ class Problem:
 
 def space(problem: Problem, n_rows: int) -> Space:
     """Room for passes over at most so many rows at once."""
-    rows = max(1, min(n_rows, BLOCK_ROWS))
     sizes = [size + 1 for size in problem.layout.sizes]
-    units = sum(sizes) * rows
-    return Space(np.empty(units), np.empty(units), np.empty(rows * max(sizes)), np.empty(problem.layout.n_weights))
+    total, largest = sum(sizes), max(sizes)
+    block = max(SUM_ROWS, min(BLOCK_ROWS, _KEPT // total) // SUM_ROWS * SUM_ROWS)
+    rows = max(1, min(n_rows, block))
+    units = np.empty(total * (n_rows if total * n_rows <= _KEPT else rows))
+    scratch = np.empty(problem.layout.n_weights)
+    return Space(units, np.empty(total * rows), np.empty(rows * largest), scratch, np.arange(max(rows, largest)))

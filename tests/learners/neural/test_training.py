@@ -12,6 +12,7 @@ import pytest
 
 from learners._accel import INTERPRETED
 from learners.errors import Cancelled, DataError, ParameterError
+from learners.neural import problem as problem_module
 from learners.neural import training
 from learners.neural.forward import Network
 from learners.neural.judging import error
@@ -97,8 +98,9 @@ def test_progress_tells_epochs_and_cancels(monkeypatch: pytest.MonkeyPatch) -> N
         assert told[-1][1].startswith(f"epoch {done} of 100, error 0.")
 
 
-def test_the_seed_decides_all_whatever_is_done_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    options = Options("sgd", batch=2, epochs=25)
+@pytest.mark.parametrize("batch", [2, None])
+def test_the_seed_decides_all_whatever_is_done_at_once(monkeypatch: pytest.MonkeyPatch, batch: int | None) -> None:
+    options = Options("sgd", batch=batch, epochs=25)
     first = _trained(options)
     monkeypatch.setattr(training, "_MOST_EPOCHS", 4)
     again = _trained(options)
@@ -134,6 +136,26 @@ def test_masked_weights_stay_0_and_tied_ones_equal(optimizer: str) -> None:
     np.testing.assert_array_equal(found.theta[[0, 1]], found.theta[[3, 4]])
     assert found.theta[0] != start[0]
     assert found.history.errors[-1] < found.history.errors[0]
+
+
+@pytest.mark.parametrize(("n_inputs", "n_hidden"), [(7, 3), (2, 9), (5, 1)])
+def test_weights_do_not_depend_on_how_many_rows_there_is_room_for(
+    monkeypatch: pytest.MonkeyPatch, n_inputs: int, n_hidden: int
+) -> None:
+    layout = Layout((n_inputs, n_hidden, 4), ("tanh", "softmax"))
+    rows, aside = sample(layout, 300, seed=1), sample(layout, 70, seed=2)
+    found = []
+    for kept in (32_768, 3_000, 0):
+        monkeypatch.setattr(problem_module, "_KEPT", kept)
+        rng = np.random.default_rng(4)
+        problem, theta = Problem(layout, "cross-entropy"), layout.initial(rng)
+        options = Options("sgd", batch=None, epochs=5)
+        alone = train(problem, theta, rows, options, rng)
+        judged = train(problem, theta, rows, options, rng, validation=aside)
+        assert judged.history.errors.tolist() == alone.history.errors.tolist()
+        found.append(alone.theta)
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
 
 
 def test_jitter_does_what_a_ridge_does() -> None:
