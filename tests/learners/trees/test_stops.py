@@ -9,7 +9,7 @@ from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.nodes import LEAF
 from learners.trees.regressor import DecisionTreeRegressor
 from tests.learners.tables import read
-from tests.learners.trees.trees import classes, grown_on, nominal
+from tests.learners.trees.trees import classes, grown_on, nominal, numbers
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +120,19 @@ def test_subsets_of_two_classes_are_the_best_of_all():
         table = grown_on(nominal("c", [f"l{code}" for code in codes], [f"l{i}" for i in range(7)]))
         model = DecisionTreeClassifier(max_depth=1).fit(table, y)
         best = max(gini_gain_of(np.isin(codes, [i for i in range(7) if mask >> i & 1]), y) for mask in range(1, 64))
+        assert model.tree_.gain[0] == pytest.approx(best, abs=1e-12)
+
+
+def test_subsets_of_numbers_are_the_best_of_all():
+    """The ordering theorem for squared errors: levels in the order of their means need one cut."""
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        codes = rng.integers(0, 7, 80)
+        y = rng.normal(size=7)[codes] + rng.normal(size=80)
+        table = grown_on(nominal("c", [f"l{code}" for code in codes], [f"l{i}" for i in range(7)]))
+        model = DecisionTreeRegressor(max_depth=1).fit(table, numbers(*y))
+        sides = [np.isin(codes, [i for i in range(7) if mask >> i & 1]) for mask in range(1, 64)]
+        best = max(y.var() - side.mean() * y[side].var() - (~side).mean() * y[~side].var() for side in sides)
         assert model.tree_.gain[0] == pytest.approx(best, abs=1e-12)
 
 
