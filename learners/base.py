@@ -27,6 +27,7 @@ from learners.validation import (
     check_training,
     check_weights,
     labels_of,
+    target_numbers,
 )
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "check_training",
     "check_weights",
     "no_progress",
+    "target_numbers",
 ]
 
 #: Called by ``fit`` now and then with the share done in [0, 1] and a short message; it may raise

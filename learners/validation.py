@@ -19,6 +19,8 @@ from learners.table import EXACT_INTEGER, UNSEEN, Column, Kind, LevelType, Serie
 from learners.types import Array, FloatArray
 
 _LEAST_WEIGHT = 1e-100
+#: Beyond this a square times the largest sum of weights might be no double.
+_LARGEST_TARGET = 1e140
 #: Cells that are looked at together: what is made of them stays small beside a large table.
 _CELLS_AT_ONCE = 1_000_000
 
@@ -120,6 +122,24 @@ def check_codes(column: Column, cells: FloatArray) -> None:
             f"{len(column.levels)} levels",
             field=column.name,
         )
+
+
+def target_numbers(target: Series) -> FloatArray:
+    """The numbers of a target to learn from, contiguous, shape (n,).
+
+    Raises:
+        DataError: sums of their squares might not be finite; names the target and the row.
+    """
+    numbers = np.ascontiguousarray(target.cells)
+    huge = np.abs(numbers) > _LARGEST_TARGET
+    if huge.any():
+        row = int(np.argmax(huge))
+        raise DataError(
+            f"the target is {numbers[row]:g} in row {row}; its squares must be finite, so at most "
+            f"{_LARGEST_TARGET:g} in magnitude is allowed",
+            field=target.column.name,
+        )
+    return numbers
 
 
 def _check_target(target: Series) -> None:

@@ -16,6 +16,7 @@ from learners.base import (
     check_training,
     check_weights,
     no_progress,
+    target_numbers,
 )
 from learners.class_weights import class_factors, weigh
 from learners.decisions import utility_matrix
@@ -29,7 +30,6 @@ from learners.params import learner
 from learners.table import Series, Table
 from learners.trees.column_draws import draw_of
 from learners.trees.nodes import Nodes
-from learners.trees.regressor import check_target
 from learners.trees.setup import by_column
 from learners.trees.shared import SharedColumns
 from learners.types import FloatArray
@@ -160,7 +160,7 @@ class BaggedNumberTrees(BaggedTrees, Regressor):
         self.check_together()
         table, target = check_training(X, y, classification=False)
         weights = check_weights(sample_weight, table.n_rows)
-        check_target(target)
+        target_numbers(target)
         self._grow_all(X, table, target, weights, "variance", None, progress)
         return self
 

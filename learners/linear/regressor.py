@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from learners.base import Capabilities, Progress, Regressor, check_training, check_weights, no_progress
+from learners.base import Capabilities, Progress, Regressor, check_training, check_weights, no_progress, target_numbers
 from learners.linear.estimator import Fitted, LinearEstimator
 from learners.linear.explanation import ContributionExplanation, LinearPredictor
 from learners.linear.gaussian import Gaussian
@@ -58,7 +58,7 @@ class LinearRegressor(LinearEstimator, Regressor):
         table, target = check_training(X, y, classification=False)
         weights = check_weights(sample_weight, table.n_rows)
         rows = np.flatnonzero(weights > 0)
-        response = Gaussian.of(target.cells[rows])
+        response = Gaussian.of(target_numbers(target)[rows])
         folds = None if self.validation == "leave-one-out" else int(self.folds)
         fitted = self._learned(table.take(rows), response, weights[rows], folds, progress)
         with np.errstate(over="ignore", under="ignore"):

@@ -8,13 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from learners.base import Capabilities
-from learners.errors import DataError
 from learners.neighbors.electorate import Electorate
 from learners.neighbors.estimator import MAX_TOLD
 from learners.neighbors.explanation import Bounds, NeighbourExplanation, Omitted
 from learners.neighbors.intervals import student_quantile
 from learners.neighbors.regressor import NumbersOfNeighbors
-from learners.neighbors.training_rows import Rows
 from learners.params import integer, learner, real
 from learners.types import FloatArray
 
@@ -22,8 +20,6 @@ from learners.types import FloatArray
 _SINGULAR = 1e-10
 #: Rows whose votes spread by less than this share of their places, squared, are as if in one place.
 _ONE_PLACE = 1e-24
-#: Beyond this a weighted sum of numbers might not be finite.
-_LARGEST_TARGET = 1e150
 
 
 @learner
@@ -64,14 +60,6 @@ class LocalLinearRegressor(NumbersOfNeighbors):
         minimum=1e-9,
         maximum=1e9,
     )
-
-    def _check_target(self, rows: Rows) -> None:
-        largest = float(np.abs(rows.numbers).max())
-        if largest > _LARGEST_TARGET:
-            raise DataError(
-                f"the target reaches {largest:g} in magnitude; at most {_LARGEST_TARGET:g} is allowed",
-                field=rows.target.name,
-            )
 
     def _answer(self, points: FloatArray, electorate: Electorate) -> FloatArray:
         answers = np.empty((len(points), 1))

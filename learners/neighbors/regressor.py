@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from learners.base import Capabilities, Progress, Regressor, check_training, check_weights, no_progress
+from learners.base import Capabilities, Progress, Regressor, check_training, check_weights, no_progress, target_numbers
 from learners.neighbors.electorate import Electorate
 from learners.neighbors.estimator import MAX_TOLD, NeighborsEstimator
 from learners.neighbors.explanation import Bounds, NeighbourExplanation, Omitted
@@ -29,16 +29,13 @@ class NumbersOfNeighbors(NeighborsEstimator, Regressor):
         self.check_params()
         self.check_together()
         table, target = check_training(X, y, classification=False, opened=OPEN_KINDS)
+        target_numbers(target)  # else refused
         weights = check_weights(sample_weight, table.n_rows)
         rows = Rows.of(table, target, weights)
-        self._check_target(rows)
         fitted = fit_rows(self, rows, progress)
         self._learned(X, table, target.column, fitted)
         progress(1.0, self._told_of_rows())
         return self
-
-    def _check_target(self, rows: Rows) -> None:
-        """Refuse numbers that cannot be answered with."""
 
     def predict(self, X: Any) -> FloatArray:
         """The answer of each row's neighbours, shape (n,)."""

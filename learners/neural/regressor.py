@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from learners.base import ModelState, Progress, Regressor, check_training, check_weights, no_progress
+from learners.base import ModelState, Progress, Regressor, check_training, check_weights, no_progress, target_numbers
 from learners.neural.classifier import NETWORK_CLASSIFIER
 from learners.neural.estimator import NetworkEstimator
 from learners.neural.targets import AnyTarget, NumberTarget
@@ -30,7 +30,7 @@ class NetworkRegressor(NetworkEstimator, Regressor):
         progress(0.0, "encoding")
         rows = np.flatnonzero(weights > 0)
         known, counted = target.take(rows), weights[rows]
-        outputs = NumberTarget.fit(known.cells, counted)
+        outputs = NumberTarget.fit(target_numbers(known), counted)
         self._fit_rows(X, table.take(rows), known, counted, outputs, progress)
         progress(1.0, f"{self.inputs_.n_inputs} inputs")
         return self

@@ -5,21 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
-from learners.base import Capabilities, Progress, Regressor, check_training, check_weights, no_progress
-from learners.errors import DataError
+from learners.base import Capabilities, Progress, Regressor, check_training, check_weights, no_progress, target_numbers
 from learners.params import Preset, choice, learner
-from learners.table import Series
 from learners.trees.leaves import with_medians
 from learners.trees.presets import REGRESSOR_PRESETS
 from learners.trees.pruned import PrunedTreeEstimator
 from learners.trees.setup import by_column
 from learners.trees.training import Training
 from learners.types import FloatArray
-
-#: Beyond this the square of a number is no double.
-_LARGEST_TARGET = 1e140  # its square times the largest sum of weights is finite
 
 
 @learner
@@ -61,7 +54,7 @@ class DecisionTreeRegressor(PrunedTreeEstimator, Regressor):
         self.check_together()
         table, target = check_training(X, y, classification=False)
         weights = check_weights(sample_weight, table.n_rows)
-        numbers = check_target(target)
+        numbers = target_numbers(target)
         everything = Training(table, numbers, 0, weights, self._options("variance"))
         nodes, training = self._grown_and_pruned(everything, self._followed, progress)
         if self.leaf == "median":
@@ -74,19 +67,3 @@ class DecisionTreeRegressor(PrunedTreeEstimator, Regressor):
     def predict(self, X: Any) -> FloatArray:
         """The mean or median of the leaf; of a divided row the mean over the leaves that it reaches; shape (n,)."""
         return self._answers(X)[:, 0]
-
-
-def check_target(target: Series) -> FloatArray:
-    """The numbers of a target, shape (n,).
-
-    Raises:
-        DataError: sums of their squares would be infinite.
-    """
-    numbers = np.ascontiguousarray(target.cells)
-    if np.abs(numbers).max() > _LARGEST_TARGET:
-        raise DataError(
-            f"the target reaches {np.abs(numbers).max():g} in magnitude; its squares must be finite, so at most "
-            f"{_LARGEST_TARGET:g} is allowed",
-            field=target.column.name,
-        )
-    return numbers

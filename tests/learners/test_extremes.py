@@ -8,8 +8,9 @@ import pytest
 
 from learners import catalog
 from learners.checks import samples
-from learners.errors import ParameterError
+from learners.errors import DataError, ParameterError
 from learners.params import LARGEST_COUNT
+from learners.table import Series
 
 _REALS = (5e-324, sys.float_info.min, 1e-17, 1e-9, 1 - 2**-53, 1e9, 1e150, sys.float_info.max, 10**300)
 _WHOLES = (0, 1, 2**31 - 1, 2**31, 2**53 - 1, 2**63 - 1, 2**63, 10**19, 10**300)
@@ -156,3 +157,22 @@ def test_a_confidence_too_small_to_be_told_from_none_still_prunes():
     ]
     assert leaves == sorted(leaves, reverse=True)
     assert leaves[-1] < leaves[0]
+
+
+#: Learners of numbers that are given.
+_REGRESSORS = [one for one in catalog.LEARNERS if one.capabilities.task == "regression" and one.name != "autoencoder"]
+
+
+@pytest.mark.parametrize("learner", _REGRESSORS, ids=lambda one: one.name)
+def test_targets_are_learned_in_any_unit_or_refused_by_row(learner):
+    sample = samples.mixed(learner.capabilities, 30)
+    few = {"members": 4} if any(one.name == "members" for one in learner.parameters()) else {}
+    unit = 2.0**460 / np.abs(sample.target.cells).max()
+    plain = learner(**few).fit(sample.table, Series(sample.target.column, sample.target.cells)).predict(sample.table)
+    huge = Series(sample.target.column, sample.target.cells * unit)
+    found = learner(**few).fit(sample.table, huge).predict(sample.table) / unit
+    np.testing.assert_allclose(found, plain, rtol=1e-6, atol=1e-6)
+    huge.cells[7] = 1.5e140
+    with pytest.raises(DataError, match=r"1\.5e\+140 in row 7; .* at most 1e\+140") as caught:
+        learner(**few).fit(sample.table, huge)
+    assert caught.value.field == sample.target.column.name

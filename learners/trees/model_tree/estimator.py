@@ -8,7 +8,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from learners.base import Capabilities, ModelState, Progress, Regressor, check_training, check_weights, no_progress
+from learners.base import (
+    Capabilities,
+    ModelState,
+    Progress,
+    Regressor,
+    check_training,
+    check_weights,
+    no_progress,
+    target_numbers,
+)
 from learners.explanation import Explanation, PathExplanation
 from learners.linear_function import Contribution, LinearBranch, LinearPathExplanation
 from learners.params import Preset, choice, integer, learner, real
@@ -26,7 +35,6 @@ from learners.trees.nodes import Nodes
 from learners.trees.paths import MAX_TESTS
 from learners.trees.presets import MODEL_TREE_PRESETS
 from learners.trees.pruning.compaction import cut, kept_by
-from learners.trees.regressor import check_target
 from learners.trees.setup import by_column
 from learners.trees.traverse import pack
 from learners.types import FloatArray
@@ -111,7 +119,7 @@ class ModelTreeRegressor(TreeEstimator, FittedModelTree, Regressor):
         self.check_together()
         table, target = check_training(X, y, classification=False)
         weights = check_weights(sample_weight, table.n_rows)
-        numbers = check_target(target)
+        numbers = target_numbers(target)
         nodes = self._grown(table, numbers, weights, lambda share, message: progress(share / 2, message))
         cells = by_column(table.values)
         entries = pack(nodes, table.columns, regression=True).placed(cells, np.flatnonzero(weights > 0))
