@@ -63,7 +63,8 @@ def _recode(source: Column, wanted: Column, cells: FloatArray) -> FloatArray:
     if not _is_alike(source, wanted):
         if np.isnan(cells).all():  # nothing known, so nothing to misread
             return cells
-        raise SchemaError(f"column {quoted(wanted.name)} is {wanted.kind}, not {source.kind}", field=wanted.name)
+        told = f"column {quoted(wanted.name)} is {wanted.kind}, not {source.kind} as in these rows"
+        raise SchemaError(told + _example(source, cells), field=wanted.name)
     if source.is_numeric or source.levels == wanted.levels:
         return cells
     names = source.levels if wanted.is_open else source.labels
@@ -72,6 +73,17 @@ def _recode(source: Column, wanted: Column, cells: FloatArray) -> FloatArray:
     recoded = cells.copy()
     recoded[known] = mapping[cells[known].astype(np.int64)]  # UNSEEN is -1: the last entry
     return recoded
+
+
+def _example(source: Column, cells: FloatArray) -> str:
+    """The first text that is no number, by which a column of numbers came to have levels."""
+    for row in np.flatnonzero(~np.isnan(cells) & (cells >= 0)).tolist() if source.levels else ():
+        text = source.levels[int(cells[row])]
+        try:
+            float(text)
+        except ValueError:
+            return f": row {row} holds {quoted(text)}"
+    return ""
 
 
 def _is_alike(source: Column, wanted: Column) -> bool:

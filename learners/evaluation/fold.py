@@ -80,7 +80,7 @@ def evaluate_fold(
         n_test=len(test),
         test_weight=float(len(test)) if test_weights is None else float(test_weights.sum()),
         effective_rows=effective_rows(test_weights, len(test)),
-        warnings=_untrained_classes(truth, train),
+        warnings=(*_untrained_classes(truth, train), *model.training_notes().get("warnings", ())),
         rows=found,
         model=model,
         training=training,

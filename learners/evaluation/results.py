@@ -49,7 +49,7 @@ class FoldResult:
         reliability: see :func:`learners.evaluation.calibration.reliability`; ``None`` for regression.
         absolute_error_interval: Student's interval of a regressor's mean absolute error over the
             tested rows, as JSON; ``None`` for classification and for weighted rows.
-        warnings: e.g. classes that did not occur in the training part.
+        warnings: classes that did not occur in the training part, and what the model itself warns of.
         training: the same metrics on the rows that were learned from, where that was asked for.
         rows: the answers row by row; not part of the JSON.
         model: the fitted learner, e.g. to keep its rules; not part of what is stored.

@@ -25,6 +25,8 @@ from learners.types import Array, FloatArray, Int32Array
 
 #: Losses within this share of each other are equal.
 _TIE = 1e-9
+#: What rounding leaves of the squared errors of an exact fit, of targets whose largest magnitude is near 1.
+_ROUNDING = 1e-28
 _NAMES = ("alphas", "degrees", "losses", "errors")
 
 
@@ -133,7 +135,7 @@ def choose(
 
 def _taken(losses: FloatArray, errors: FloatArray, rule: str) -> int:
     least = float(losses.min())
-    best = int(np.argmax(losses <= least + _TIE * abs(least)))
+    best = int(np.argmax(losses <= least + _TIE * abs(least) + _ROUNDING))
     if rule == "best" or not np.isfinite(least):
         return best
     return int(np.argmax(losses <= losses[best] + errors[best]))

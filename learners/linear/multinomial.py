@@ -98,7 +98,10 @@ def _path(
     theta = np.zeros((n_functions, design.standard.shape[1] + 1))
     for alpha in alphas.tolist():
         if penalty.is_quadratic or alpha == 0:
-            theta, reached = minimise(problem_of(design, codes, n_classes, alpha), theta)
+            if alpha > 0:
+                theta, reached = minimise(problem_of(design, codes, n_classes, alpha), theta)
+            else:
+                theta, reached = _unpenalised(design, codes, n_classes, theta)
             if not reached and alpha == 0:
                 theta, _ = minimise(problem_of(design, codes, n_classes, SEPARABLE_ALPHA), np.zeros_like(theta))
                 warnings.append(
@@ -115,6 +118,24 @@ def _path(
                 warnings.append("the coefficients were still moving when learning stopped")
         found.append(theta)
     return np.stack(found), tuple(dict.fromkeys(warnings))
+
+
+def _unpenalised(design: Design, codes: FloatArray, n_classes: int, start: FloatArray) -> tuple[FloatArray, bool]:
+    """Without penalty, of variables that depend on each other in as many as tell rows apart, which are far fewer.
+
+    Newton's steps are the same in whatever coordinates, and these give the coefficients of least norm.
+    """
+    factored = factor(design)
+    n_variables = design.standard.shape[1]
+    if factored.rank == n_variables:
+        return minimise(problem_of(design, codes, n_classes, 0.0), start)
+    if factored.rank + 1 >= len(codes):
+        return start, False  # the rows can have any scores whatever, so any classes are separable
+    back = factored.right / factored.singular
+    variables = np.column_stack([design.standard @ back, np.ones(len(codes))])
+    problem = Problem(variables, codes, design.weights / design.total, n_classes, np.zeros(factored.rank + 1))
+    found, reached = minimise(problem, np.zeros((len(start), factored.rank + 1)))
+    return np.column_stack([found[:, :-1] @ back.T, found[:, -1]]), reached
 
 
 def _sparse(problem: Problem, strength: float, start: FloatArray) -> tuple[FloatArray, bool]:

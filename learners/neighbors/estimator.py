@@ -118,7 +118,7 @@ class NeighborsEstimator(FittedNeighbors):
         "farthest",
         ("farthest", "left-out"),
         "Where a value is missing in one of two rows: they differ there as much as training rows do at most (HEOM), or "
-        "the column is left out and the others count for more (Gower).",
+        "the column is left out and the others count for more (Gower), by the most that rows differ in them.",
     )
     weighting: str = choice(
         "equal",
@@ -318,14 +318,19 @@ class NeighborsEstimator(FittedNeighbors):
         self.origin_, self.numbers_ = fitted.origin, fitted.numbers
 
     def training_notes(self) -> dict[str, Any]:
-        """The ``k`` that was chosen, if one was."""
-        return {} if self.choose_k == "given" else {"k": int(self.k_)}
+        """The ``k`` that was chosen, if one was; ``warnings`` where there are fewer rows than are to vote."""
+        chosen = {} if self.choose_k == "given" else {"k": int(self.k_)}
+        return chosen | ({"warnings": [self._told_of_rows()]} if self._are_few else {})
+
+    @property
+    def _are_few(self) -> bool:
+        """Whether there are fewer rows than are to vote."""
+        return bool(self.voters == "nearest" and self.index_.weights.sum() < self.k_)
 
     def _told_of_rows(self) -> str:
         """What a finished fit says of itself."""
         n_rows = self.index_.n_rows
-        few = self.voters == "nearest" and self.index_.weights.sum() < self.k_
-        return f"{n_rows} rows, fewer than k = {self.k_:g}, so all vote" if few else f"{n_rows} rows"
+        return f"{n_rows} rows, fewer than k = {self.k_:g}, so all vote" if self._are_few else f"{n_rows} rows"
 
     def measuring_by(self, distance: Distance) -> Self:
         """A copy that measures by a function of the caller's own in place of ``metric``; it cannot be saved.

@@ -11,7 +11,7 @@ import numpy as np
 from learners.errors import LearnerError, quoted
 from learners.neural.autoencoder.estimator import RECONSTRUCTION_ERROR
 from learners.table import UNSEEN, Column, Table
-from learners.types import FloatArray
+from learners.types import BoolArray, FloatArray
 from service.errors import Fault, Invalid, TooLarge
 from service.formats.table_file import open_table
 from service.operations import models as versions
@@ -106,6 +106,19 @@ def truth_of(table: Table, target: Column) -> FloatArray:
     mapping[mapping == UNSEEN] = np.nan
     codes = np.where(np.isnan(series.cells), -1, series.cells).astype(np.int64)
     return np.asarray(mapping[codes], dtype=np.float64)
+
+
+def strange_classes(table: Table, truth: FloatArray, target: Column) -> tuple[BoolArray, list[str]]:
+    """Which rows are of a class that the model does not know, shape (n,), and what these classes are called.
+
+    Args:
+        truth: of :func:`truth_of`.
+    """
+    if target.is_numeric or target.name not in table.names:
+        return np.zeros(table.n_rows, np.bool_), []
+    series = table.column(target.name)
+    strange = np.isnan(truth) & ~np.isnan(series.cells)
+    return strange, [series.column.levels[code] for code in np.unique(series.cells[strange]).astype(np.int64)]
 
 
 def _weights(table: Table, lineage: Mapping[str, Any]) -> FloatArray:

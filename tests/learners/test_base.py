@@ -102,6 +102,12 @@ def test_a_column_of_which_nothing_is_known_fits_any_kind() -> None:
         conform(Table.from_columns({"c": [1, None]}), [wanted])
 
 
+def test_a_text_in_a_column_of_numbers_is_shown_with_its_row() -> None:
+    asked = Table.from_columns({"c": ["1", "2", "many"]})
+    with pytest.raises(SchemaError, match="'c' is numeric, not nominal as in these rows: row 2 holds 'many'"):
+        conform(asked, [Column("c")])
+
+
 def test_many_absent_columns_are_counted() -> None:
     with pytest.raises(SchemaError, match=r"column 'a' is absent \(and 2 more\)"):
         conform(Table.from_columns({"d": [1]}), [Column(name) for name in "abcd"])

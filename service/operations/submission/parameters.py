@@ -44,7 +44,7 @@ def parameters(asked: Asked) -> dict[str, Any]:
             asked.refuse(str(error), f"parameters.{name}", allowed=declared[name].allowed())
             continue
         if value is not None:
-            _check_against_dataset(asked, asked.learner, name, value)
+            check_against_dataset(asked, asked.learner, name, value, f"parameters.{name}")
     if len(asked.faults) == faults_before:
         _check_together(asked, asked.learner, given)
     return dict(given)
@@ -65,19 +65,23 @@ def check_columns(asked: Asked, features: Sequence[str]) -> None:
         asked.refuse(str(error), "features", column=error.field)
 
 
-def _check_against_dataset(asked: Asked, learner: type[Learner], name: str, value: Any) -> None:
-    """What the dataset tells of one parameter."""
+def check_against_dataset(asked: Asked, learner: type[Learner], name: str, value: Any, place: str) -> None:
+    """What the dataset tells of one parameter.
+
+    Args:
+        place: where in the request the value stands.
+    """
     if name in _OF_CLASSES:
-        _check_labels(asked, _OF_CLASSES[name], value)
+        _check_labels(asked, _OF_CLASSES[name], value, place)
     elif name == pricing.PARAMETER:
-        _check_costs(asked, value)
+        _check_costs(asked, value, place)
     elif name == neighbors.COLUMN_WEIGHTS:
-        _check_column_weights(asked, value)
+        _check_column_weights(asked, value, place)
     elif name == "k" and issubclass(learner, neighbors.NeighborsEstimator):
-        _check_neighbours(asked, value)
+        _check_neighbours(asked, value, place)
 
 
-def _check_labels(asked: Asked, check: Callable[[Any, Column], Any], value: Any) -> None:
+def _check_labels(asked: Asked, check: Callable[[Any, Column], Any], value: Any, place: str) -> None:
     """What the target's levels tell of a parameter; what the rows' weights tell fails the job."""
     record = asked.columns.get(str(asked.request.get("target")))
     if record is None or not record.get("levels"):
@@ -86,10 +90,10 @@ def _check_labels(asked: Asked, check: Callable[[Any, Column], Any], value: Any)
     try:
         check(value, target)
     except ParameterError as error:
-        asked.refuse(str(error), f"parameters.{error.field}", allowed=_names(error, target.levels))
+        asked.refuse(str(error), place, allowed=_names(error, target.levels))
 
 
-def _check_costs(asked: Asked, value: Any) -> None:
+def _check_costs(asked: Asked, value: Any, place: str) -> None:
     """Whether costs are given to attributes."""
     target = asked.request.get("target")
     columns = [Column.from_json(record) for name, record in asked.columns.items() if name != target]
@@ -97,25 +101,25 @@ def _check_costs(asked: Asked, value: Any) -> None:
         pricing.column_costs(value, columns)
     except ParameterError as error:
         names = [column.name for column in columns]
-        asked.refuse(str(error), f"parameters.{error.field}", allowed=_names(error, names))
+        asked.refuse(str(error), place, allowed=_names(error, names))
 
 
-def _check_column_weights(asked: Asked, value: Any) -> None:
+def _check_column_weights(asked: Asked, value: Any, place: str) -> None:
     """Whether weights are given to attributes."""
     names = [name for name in asked.columns if name != asked.request.get("target")]
     try:
         neighbors.column_factors(value, names)
     except ParameterError as error:
-        asked.refuse(str(error), f"parameters.{error.field}", allowed=_names(error, names))
+        asked.refuse(str(error), place, allowed=_names(error, names))
 
 
-def _check_neighbours(asked: Asked, k: int) -> None:
+def _check_neighbours(asked: Asked, k: int, place: str) -> None:
     """Whether there are as many rows as are to vote; in a fold, which has fewer, all vote."""
     n_rows = asked.usable_rows()
     if k > n_rows:
         asked.refuse(
             f"parameter k must be at most the number of rows, {n_rows}; it is {k}",
-            "parameters.k",
+            place,
             allowed=f"a whole number >= 1 and <= {n_rows}",
         )
 

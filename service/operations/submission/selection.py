@@ -10,6 +10,7 @@ from learners.errors import ParameterError, quoted
 from learners.evaluation.choosing import check_metric, grid_points
 from learners.evaluation.learning_curve import SHARES
 from service.operations.submission.asked import Asked
+from service.operations.submission.parameters import check_against_dataset
 
 METHODS = ("grid", "size")
 #: Most fits of one job.
@@ -92,6 +93,9 @@ def _check_names(asked: Asked, grid: Mapping[str, Any]) -> bool:
                 declared[name].check(value)
             except ParameterError as error:
                 asked.refuse(str(error), place, allowed=declared[name].allowed())
+                continue
+            if value is not None:
+                check_against_dataset(asked, asked.learner, name, value, place)
     return len(asked.faults) == before
 
 

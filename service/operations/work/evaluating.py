@@ -11,7 +11,7 @@ from typing import Any
 
 from learners import persist
 from learners.base import Learner, ModelState
-from learners.errors import LearnerError
+from learners.errors import LearnerError, ParameterError
 from learners.evaluation import FoldResult, Plan, RowResults, combine, evaluate_fold
 from learners.evaluation.leaving_out import answers_left_out, joined, judge_left_out
 from learners.evaluation.plan import Splits
@@ -67,8 +67,15 @@ def evaluate(part: Part) -> Result:
 
 
 def splits_of(evaluation: Mapping[str, Any], data: LearningData, seed: int) -> Splits:
-    """How the rows are parted."""
-    return plan_of(evaluation).splits(data.target, seed, groups=data.groups, times=data.times)
+    """How the rows are parted.
+
+    Raises:
+        ParameterError: they cannot be so; only the rows tell, e.g. how many groups there are.
+    """
+    try:
+        return plan_of(evaluation).splits(data.target, seed, groups=data.groups, times=data.times)
+    except ParameterError as error:
+        raise ParameterError(str(error), field=f"evaluation.{error.field}") from None
 
 
 def _told(data: LearningData, splits: Splits) -> Result:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from learners._accel import uncompiled
 from learners.base import Classifier
 from learners.decisions import utility_matrix
-from learners.errors import DataError
+from learners.errors import DataError, quoted
 from learners.evaluation import FoldResult, RowResults, combine
 from learners.evaluation.comparison import compare_rows
 from learners.evaluation.curves import curves_json
@@ -23,11 +23,13 @@ from service.formats.table_file import open_table
 from service.operations.learning_data import weights_of
 from service.operations.served import ServedModel
 from service.operations.serving import Serving
-from service.operations.stored_rows import truth_of
+from service.operations.stored_rows import strange_classes, truth_of
 from service.operations.work.part import Kind, Part, Request, Result, Results
 from service.store.tables import Job, ModelVersion
 
 EVALUATE = "evaluate"
+#: Classes that a warning names.
+_SHOWN = 5
 
 
 def plan(request: Request, results: Results) -> list[str]:
@@ -71,7 +73,7 @@ def run(part: Part) -> Result:
         **judge(found, target, own_weights, utility=worth),
     )
     record: Result = {
-        "evaluation": combine([result], target, method=EVALUATE),
+        "evaluation": combine([result], target, method=EVALUATE, warnings=_not_judged(table, truth, target, weights)),
         "dropped_rows": table.n_rows - len(rows),
         "learned_from": _learned_from(part),
     }
@@ -86,6 +88,19 @@ def _answers(model: ServedModel, table: Table, truth: FloatArray, rows: IntArray
     learner = model.learner
     with uncompiled():
         return answer(learner, learner.check_table(table.take(rows)), Series(learner.target_, truth[rows]), rows)
+
+
+def _not_judged(table: Table, truth: FloatArray, target: Column, weights: FloatArray | None) -> list[str]:
+    """A warning of the rows whose class the version does not know."""
+    strange, names = strange_classes(table, truth, target)
+    count = np.count_nonzero(strange if weights is None else strange & (weights > 0))
+    if not count:
+        return []
+    shown = ", ".join(map(quoted, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
+    return [
+        f"{count} rows have a {quoted(target.name)} that the version does not know ({shown}): no answer can be right "
+        "there, and they count in no metric"
+    ]
 
 
 def _learned_from(part: Part) -> bool:

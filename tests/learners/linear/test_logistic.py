@@ -208,3 +208,23 @@ def test_minimising_starts_anywhere() -> None:
     for seed in range(3):
         start = np.random.default_rng(seed).normal(size=(1, 3)) * 20
         np.testing.assert_allclose(minimise(problem, start)[0], wanted, atol=1e-9)
+
+
+def test_variables_that_depend_on_each_other_are_learned_like_those_that_do_not() -> None:
+    random = np.random.default_rng(3)
+    X = random.normal(size=(60, 3))
+    y = np.where(X[:, 0] + random.normal(size=60) > 0, "a", "b")
+    plain, doubled = LogisticClassifier(penalty="none").fit(X, y), LogisticClassifier(penalty="none")
+    doubled.fit(np.hstack([X, X[:, :1] * 5 - 2]), y)
+    asked = np.hstack([X, X[:, :1] * 5 - 2])
+    np.testing.assert_allclose(doubled.predict_proba(asked), plain.predict_proba(X), atol=1e-8)
+    halves = doubled.coefficients_[0, [0, 3]]  # of standardised columns, so that of least norm parts them alike
+    assert halves[0] == pytest.approx(halves[1], rel=1e-6)
+    assert not doubled.warnings_
+
+
+def test_classes_of_rows_that_can_have_any_scores_are_separable() -> None:
+    X = np.random.default_rng(4).normal(size=(8, 10))
+    model = LogisticClassifier(penalty="none").fit(X, list("abababab"))
+    assert "separable" in model.warnings_[0]
+    assert model.score(X, list("abababab")) == 1

@@ -132,8 +132,9 @@ def test_what_only_the_rows_can_tell_fails_the_job_by_name(api: Api) -> None:
     from learners.errors import ParameterError
 
     made = api.post("/api/v1/jobs", json=request(uploaded(api), {"groups": "who", "folds": 9}))
-    with pytest.raises(ParameterError, match=r"<= 8 .the number of groups"):
+    with pytest.raises(ParameterError, match=r"<= 8 .the number of groups") as caught:
         do_job(api, made.json()["id"])
+    assert caught.value.field == "evaluation.folds"
 
 
 def test_utilities_are_of_classes_alone(shared_api: Api) -> None:

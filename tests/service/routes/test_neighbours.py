@@ -8,7 +8,7 @@ import pytest
 
 from service.schemas.predictions import Explanations, Predictions
 from tests.service.running import Api, problem
-from tests.service.working import train
+from tests.service.working import do_job, train
 from tests.shared import table_path
 
 ROW = {"sepallength": 5.0, "sepalwidth": 3.4, "petallength": 1.5, "petalwidth": 0.2}
@@ -99,3 +99,14 @@ def test_what_cannot_be_is_refused_at_submission(iris: Api, parameters: dict[str
     response = iris.post("/api/v1/jobs", json=request | {"learner": "nearest-neighbors-classifier"})
     refused = problem(response, 422)
     assert where in [fault["parameter"] for fault in refused["errors"]]
+
+
+def test_more_neighbours_than_rows_are_refused_in_a_grid_and_told_of_folds(iris: Api) -> None:
+    search = {"kind": "select", "dataset": iris.dataset, "target": "class", "learner": "nearest-neighbors-classifier"}
+    refused = problem(iris.post("/api/v1/jobs", json=search | {"selection": {"grid": {"k": [5, 200]}}}), 422)
+    assert [fault["parameter"] for fault in refused["errors"]] == ["selection.grid.k"]
+    judged = search | {"kind": "cross-validate", "parameters": {"k": 150}, "evaluation": {"folds": 2}}
+    job = iris.post("/api/v1/jobs", json=judged).json()["id"]
+    do_job(iris, job)
+    warnings = iris.get(f"/api/v1/jobs/{job}").json()["result"]["evaluation"]["warnings"]
+    assert warnings[0] == "fold 1: 75 rows, fewer than k = 150, so all vote"

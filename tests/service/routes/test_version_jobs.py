@@ -68,6 +68,8 @@ def test_a_version_is_judged_on_rows_it_has_not_seen_against_another(api: Api) -
     }
     result = done(api, body)["result"]
     assert (result["version"], result["learned_from"], result["dropped_rows"]) == ("m:2", False, 2)
+    (warning,) = result["evaluation"]["warnings"]
+    assert warning.startswith("1 rows have a 'y' that the version does not know ('maybe')")
     rows = [dict(zip(HEADER.split(","), line.split(","), strict=True)) for line in text(2).split("\n")[1:]]
     asked = [{"x": float(row["x"]), "colour": row["colour"] or None} for row in rows]
     answers = [
