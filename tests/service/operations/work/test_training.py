@@ -326,6 +326,16 @@ def test_large_parts_and_networks_compile_from_the_end_until_word_is_there(tmp_p
     assert helps(tree, 10**6, missing) == helps(network, 10, str(tmp_path)) == (True, False)
 
 
+def test_word_that_another_user_left_stays_as_it_is(tmp_path):
+    missing = tmp_path / catalog.LEARNERS[-1].name
+    for learner in catalog.LEARNERS[:-1]:
+        (tmp_path / learner.name).touch()
+        os.utime(tmp_path / learner.name, (0, 0))
+    kernels._leave_word(tmp_path)
+    assert missing.stat().st_mtime > 0
+    assert {path.stat().st_mtime for path in tmp_path.iterdir() if path != missing} == {0}
+
+
 def test_a_part_that_waits_for_the_compiler_says_so_and_how_far_it_is():
     told = []
     with kernels.telling_of_compiling(lambda share, message: told.append((share, message))) as progress:
