@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
+import json
 import os
 import subprocess
 import sys
-from typing import Any
+from functools import cache
+from typing import IO, Any, cast
 
 import numpy as np
 
 from learners.checks import samples
 from learners.checks.require import MakeLearner, answers, refusal, require, require_close
 from learners.errors import Cancelled
+from learners.types import Array
 
 
 def progress_is_reported(make: MakeLearner) -> None:
@@ -40,34 +44,56 @@ def cancelling_stops_the_fit(make: MakeLearner) -> None:
     require(not model.is_fitted, "a cancelled fit leaves a fitted learner")
 
 
-#: Runs in a process of its own, as kernels are compiled or not when they are imported.
+#: Runs in a process of its own, as kernels are compiled or not when they are imported: one subject a line.
 _SCRIPT = """
-import importlib, json, sys
-import numpy as np
+import importlib, json, sys, traceback
 from learners.checks import samples
 from learners.checks.require import answers
-module, name, params = json.loads(sys.argv[1])
-learner = getattr(importlib.import_module(module), name)
-sample = samples.mixed(learner.capabilities, rows=40)
-model = learner.from_params(params).fit(sample.table, sample.target)
-print(json.dumps(answers(model, sample.table).tolist()))
+
+def answer(module, name, params):
+    learner = getattr(importlib.import_module(module), name)
+    sample = samples.mixed(learner.capabilities, rows=40)
+    return answers(learner.from_params(params).fit(sample.table, sample.target), sample.table).tolist()
+
+for line in sys.stdin:
+    try:
+        told = [answer(*json.loads(line)), ""]
+    except Exception:
+        told = [None, traceback.format_exc()]
+    print(json.dumps(told), flush=True)
 """
 
 
 def compiled_equals_interpreted(make: MakeLearner) -> None:
     """The kernels as plain Python learn and answer the same."""
-    import json
-
     model = make()
-    subject = json.dumps([type(model).__module__, type(model).__qualname__, model.get_params()])
-    environment = {**os.environ, "RULEWOOD_INTERPRET": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    found = _run([sys.executable, "-c", _SCRIPT, subject], environment)
+    found = _interpreted([type(model).__module__, type(model).__qualname__, model.get_params()])
     sample = samples.mixed(type(model).capabilities, rows=40)
     compiled = answers(model.fit(sample.table, sample.target), sample.table)
-    require_close(np.array(json.loads(found)), compiled, "interpreted against compiled")
+    require_close(found, compiled, "interpreted against compiled")
 
 
-def _run(command: list[str], environment: dict[str, Any]) -> str:
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603 - our own script
-    require(done.returncode == 0, f"the interpreted run failed: {done.stderr[-2000:]}")
-    return done.stdout
+def _interpreted(subject: list[Any]) -> Array:
+    """What a learner answers where kernels are plain Python."""
+    to, told = _interpreter()
+    to.write(json.dumps(subject) + "\n")
+    to.flush()
+    line = told.readline()
+    require(line, "the interpreted run ended its process")
+    found, failure = json.loads(line)
+    require(not failure, f"the interpreted run failed: {failure[-2000:]}")
+    return np.array(found)
+
+
+@cache
+def _interpreter() -> tuple[IO[str], IO[str]]:
+    """Where subjects are sent and answers come from: one process for all checks, as it takes longest to start it."""
+    process = subprocess.Popen(  # noqa: S603 - our own script
+        [sys.executable, "-c", _SCRIPT],
+        env={**os.environ, "RULEWOOD_INTERPRET": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    atexit.register(process.communicate)  # closes its input, at which it ends
+    return cast("IO[str]", process.stdin), cast("IO[str]", process.stdout)
