@@ -197,11 +197,18 @@ class MemberTrees:
         # a walk of its own: its few levels are found sooner than among those of all trees
         return pack(self.tree(member), self.columns, regression=self.regression).predict(cells[:, rows])
 
-    def reached(self, cells: FloatArray, row: int, member: int) -> tuple[IntArray, FloatArray]:
-        """The leaves of a member's own tree that a row reaches, and its share in each."""
-        root = self.bounds[member]
-        _, leaves, shares = self.packed.walk.reach(cells, np.array([row]), np.array([root]))
-        return leaves - root, shares
+    def reached(self, cells: FloatArray, rows: IntArray, members: IntArray) -> list[tuple[IntArray, FloatArray]]:
+        """For each of some rows the leaves of a member's own tree that it reaches, and its share in each.
+
+        Args:
+            cells: shape (d, n), by column or by row.
+            rows: shape (m,).
+            members: the member that each of them is asked of, shape (m,).
+        """
+        roots = self.bounds[members]
+        owners, leaves, shares = self.packed.walk.reach(cells, rows, roots)
+        ends = np.searchsorted(owners, np.arange(1, len(rows)))
+        return list(zip(np.split(leaves - roots[owners], ends), np.split(shares, ends), strict=True))
 
     @property
     def is_of_stumps(self) -> bool:

@@ -43,13 +43,11 @@ def explain_votes(
     for first in range(0, len(values), _ROWS_AT_ONCE):
         cells = by_column(values[first : first + _ROWS_AT_ONCE])
         answers, leaves = members.each(cells, hard=hard), members.leaves(cells)
-        for row in range(cells.shape[1]):
-            own = answers[:, row]
+        for row, paths in enumerate(_paths(members, weights, cells, answers, labels)):
             votes = tuple(
-                MemberVote(m, float(weights[m]), int(leaves[m, row]), *_said(own[m].tolist(), labels))
+                MemberVote(m, float(weights[m]), int(leaves[m, row]), *_said(answers[m, row].tolist(), labels))
                 for m in range(len(members))
             )
-            paths = tuple(_path(members, m, cells, row, labels) for m in _heaviest(own, weights, labels))
             found.append(VotesExplanation(labels, hard, votes, paths))
     return found
 
@@ -66,12 +64,30 @@ def _heaviest(answers: FloatArray, weights: FloatArray, labels: tuple[Scalar, ..
     return order
 
 
-def _path(members: MemberTrees, member: int, cells: FloatArray, row: int, labels: tuple[Scalar, ...]) -> MemberPath:
-    leaves, shares = members.reached(cells, row, member)
+def _paths(
+    members: MemberTrees, weights: FloatArray, cells: FloatArray, answers: FloatArray, labels: tuple[Scalar, ...]
+) -> list[tuple[MemberPath, ...]]:
+    """Of each row the paths of its heaviest members; all rows and members walk together."""
+    heaviest = [_heaviest(answers[:, row], weights, labels) for row in range(cells.shape[1])]
+    rows = np.repeat(np.arange(len(heaviest)), [len(of_row) for of_row in heaviest])
+    reached = iter(members.reached(cells, rows, np.array([m for of_row in heaviest for m in of_row])))
+    return [
+        tuple(_path(members, m, cells[:, row].copy(), labels, *next(reached)) for m in of_row)
+        for row, of_row in enumerate(heaviest)
+    ]
+
+
+def _path(
+    members: MemberTrees,
+    member: int,
+    row: FloatArray,
+    labels: tuple[Scalar, ...],
+    leaves: IntArray,
+    shares: FloatArray,
+) -> MemberPath:
     answers = members.packed.answers[members.bounds[member] : members.bounds[member + 1]]
-    own = cells[:, row].copy()
-    tree = members.tree(member)
-    return MemberPath(member, explain_reached(tree, answers, members.columns, own, labels or None, leaves, shares))
+    path = explain_reached(members.tree(member), answers, members.columns, row, labels or None, leaves, shares)
+    return MemberPath(member, path)
 
 
 def explain_columns(
