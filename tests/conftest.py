@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -25,6 +27,22 @@ settings.load_profile("suite")
 KERNELS = Path(os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).resolve().parents[1] / ".kernels")))
 KERNELS.mkdir(exist_ok=True)
 KERNELS.chmod(0o777)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """The processes of pytest-xdist, which all load all tests, begin at different ones.
+
+    In a fresh clone each then compiles its share of them, with pytest's own assertions, and finds the rest compiled.
+    """
+    own = getattr(session.config, "workerinput", None)
+    if own is None:
+        return
+    folders = [Path(argument.partition("::")[0]).absolute() for argument in session.config.args]
+    files = sorted({path for folder in folders for path in folder.rglob("test_*.py")})
+    first = len(files) * int(own["workerid"].removeprefix("gw")) // int(own["workercount"])
+    for path in files[first:] + files[:first]:
+        with contextlib.suppress(BaseException):  # collecting it again tells what is wrong
+            importlib.import_module(".".join(path.relative_to(session.config.rootpath).with_suffix("").parts))
 
 
 #: Tests that run no kernels of learners, or hardly any.

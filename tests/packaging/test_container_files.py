@@ -47,6 +47,7 @@ class Box:
             if name.startswith(("PIP_", "SSL_", "REQUESTS_CA", "CURL_CA")) or name == "LANG"
         }
         self.environment |= {"HOME": self.path("/home"), "PATH": self._interpreter() + ":/usr/bin:/bin"}
+        self.environment["PIP_COMPILE"] = "0"  # most modules of the packages are never imported here
         for name in ("/home", "/build", "/opt", "/data"):
             Path(self.path(name)).mkdir(parents=True, exist_ok=True)
         self.hand_over()
