@@ -169,7 +169,7 @@ class MemberTrees:
         found = (self._votes if hard else self.packed.answers)[nodes]
         undecided, shares = self._divided(nodes, cells, hard=hard)
         found[undecided] = shares
-        return found.reshape(len(self), n_rows, -1)
+        return found.reshape(len(self), n_rows, found.shape[1])
 
     def _finish(self, cells: FloatArray) -> Finish | None:
         """Leads few rows on in plain numbers; nothing if a value is missing."""
