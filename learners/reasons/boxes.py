@@ -18,6 +18,7 @@ import numpy as np
 from learners.base import Learner
 from learners.errors import LearnerError
 from learners.explanation import Condition
+from learners.reasons.stretches import Stretches, stretches_of
 from learners.table import Column, Kind
 from learners.trees.estimator import FittedTree
 from learners.trees.model_tree.fitted import FittedModelTree
@@ -83,16 +84,31 @@ class Boxes:
         self.leaves = nodes.leaves()
 
     @cached_property
-    def spans(self) -> list[tuple[float, float] | None]:
-        """By column the least and greatest threshold of a numeric one; None without any."""
-        found: list[tuple[float, float] | None] = [None] * len(self.columns)
+    def cuts(self) -> dict[int, FloatArray]:
+        """By numeric column that is tested its thresholds, ascending."""
+        found: dict[int, FloatArray] = {}
         bounds = np.concatenate((self.low, self.high))
         features = np.where(np.isfinite(bounds), np.tile(self.tested, 2), -1)
-        for feature in np.unique(features[features >= 0]).tolist():
-            own = bounds[features == feature]
-            if self.columns[feature].is_numeric:
-                found[feature] = (float(own.min()), float(own.max()))
+        order = np.argsort(features, kind="stable")
+        bounds, features = bounds[order], features[order]
+        columns, firsts = np.unique(features, return_index=True)
+        for feature, own in zip(columns.tolist(), np.split(bounds, firsts[1:]), strict=True):
+            if feature >= 0 and self.columns[feature].is_numeric:
+                found[feature] = np.unique(own)
         return found
+
+    @cached_property
+    def stretches(self) -> Stretches:
+        """Where the states of numeric columns begin and end among the stretches between thresholds."""
+        return stretches_of(self.cuts, self.tested, self.low, self.high, len(self.columns))
+
+    @cached_property
+    def spans(self) -> list[tuple[float, float] | None]:
+        """By column the least and greatest threshold of a numeric one; None without any."""
+        every = range(len(self.columns))
+        return [
+            (float(cuts[0]), float(cuts[-1])) if (cuts := self.cuts.get(one)) is not None else None for one in every
+        ]
 
     @cached_property
     def only_missing(self) -> BoolArray:
@@ -107,6 +123,15 @@ class Boxes:
         alone: BoolArray = ((low == np.inf) | bare) & (nodes.missing_branch[self.parent] == self.branch)
         alone[0] = False
         return alone
+
+    @cached_property
+    def undecided_levels(self) -> frozenset[int]:
+        """The columns of which some test gives a known level no branch, so that it is in no leaf's set."""
+        nodes = self.nodes
+        n_levels = np.array([len(column.levels) for column in self.columns])
+        bare = (nodes.test == LEVELS) & (nodes.other_branch < 0)
+        bare &= nodes.level_count < n_levels[np.maximum(nodes.feature, 0)]
+        return frozenset(nodes.feature[bare].tolist())
 
     def merge_down(self, own: Array, merge: np.ufunc) -> Array:
         """Combine what each single test says with the state before it; ``own`` is changed and returned."""

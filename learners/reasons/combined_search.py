@@ -22,11 +22,10 @@ from typing import Literal
 
 import numpy as np
 
-from learners.errors import LearnerError
 from learners.reasons.mixed_search import MixedSearch, MixedSeeker, too_many_nodes
 from learners.reasons.path_regions import AtLeast, HalfSpace, Path, narrowed, paths_of
 from learners.reasons.programmes import Programmes
-from learners.reasons.records import Asked, Change, Counterfactual, shown_cell
+from learners.reasons.records import Asked, Change, Counterfactual, SearchEnded, Ways, shown_cell
 from learners.reasons.region_steps import KnownSteps, RegionSteps, Way
 from learners.reasons.regions import Levels, Numbers, Region
 from learners.reasons.scales import Scales
@@ -39,8 +38,8 @@ from learners.trees.combined.column import CombinedColumn
 from learners.trees.estimator import FittedTree
 from learners.types import FloatArray
 
-#: Most regions that one search over all of its rows cuts: some seconds.
-MAX_CUTS = 20_000
+#: Most regions that are cut for one row: some tenths of a second.
+MAX_CUTS = 2_000
 
 
 @dataclass(frozen=True)
@@ -87,37 +86,58 @@ class CombinedSeeker:
         leaves = learner.tree_.leaves()
         self.wanted = leaves[target.holds(learner.packed_tree_.answers[leaves])].tolist()
         self.cuts = 0
+        self._heap: list[tuple[tuple[float, float], int, int, _Candidate]] = []
 
-    def find(self, row: FloatArray) -> list[Counterfactual]:
-        """The nearest ways of one row, shape (d,).
-
-        Raises:
-            LearnerError: too many regions, sets of columns or programmes had to be looked at.
-        """
-        found: list[Counterfactual] = []
-        changed: set[frozenset[int]] = set()
+    def find(self, row: FloatArray) -> Ways:
+        """The nearest ways of one row, shape (d,)."""
+        self.cuts, self._heap = 0, []
+        self.programmes.begin()
+        self.mixes.programmes.begin()
         mixes = self.mixes.of_row(row)
-        for leaf, way in self._ways(row, mixes):
-            if self.diverse and frozenset(way.steps) in changed:
+        found, done = Ways(), set[int]()
+        try:
+            self._take(found, row, self._ways(row, mixes, done), mixes)
+        except SearchEnded as ended:
+            mixes.is_complete = False
+            self._take(found, row, self._complete(done), mixes)
+            found.unfinished = None if found else str(ended)
+        if not found and not mixes.is_complete:
+            found.unfinished = found.unfinished or str(too_many_nodes())
+        return found
+
+    def _take(self, found: Ways, row: FloatArray, ways: Iterator[tuple[int, Way]], mixes: MixedSearch) -> None:
+        """Add the next ways that lead to the wanted answer, as many as are asked for."""
+        changed = {_changed_names(one) for one in found}
+        while len(found) < self.count and (following := next(ways, None)) is not None:
+            leaf, way = following
+            names = frozenset(self.learner.columns_[feature].name for feature in way.steps)
+            if self.diverse and names in changed:
                 continue
             answers = answers_of(self.learner, self._table(way.cells))
             if self.target.holds(answers)[0]:
-                changed.add(frozenset(way.steps))
+                changed.add(names)
                 found.append(self._described(row, leaf, way, answers[0], exact=mixes.is_complete))
-            if len(found) == self.count:
-                break
-        if not found and not mixes.is_complete:
-            raise too_many_nodes()
-        return found
+
+    def _complete(self, done: set[int]) -> Iterator[tuple[int, Way]]:
+        """Of the regions that wait the nearest rows that satisfy all that their paths ask, the nearest first."""
+        for _, leaf, _, candidate in sorted(self._heap, key=lambda entry: entry[:3]):
+            asked: tuple[AtLeast | HalfSpace, ...] = (*candidate.path.counts, *candidate.path.sums)
+            if leaf not in done and all(one.holds(candidate.way.cells) for one in asked):
+                done.add(leaf)
+                yield leaf, candidate.way
 
     def _table(self, cells: FloatArray) -> Table:
         return Table(self.learner.columns_, np.asfortranarray(cells[None]))
 
-    def _ways(self, row: FloatArray, mixes: MixedSearch) -> Iterator[tuple[int, Way]]:
-        """The nearest row of each leaf that leads to the wanted answer, the nearest first."""
+    def _ways(self, row: FloatArray, mixes: MixedSearch, done: set[int]) -> Iterator[tuple[int, Way]]:
+        """The nearest row of each leaf that leads to the wanted answer, the nearest first; those leaves are ``done``.
+
+        Raises:
+            SearchEnded: too many regions, sets of columns or programmes had to be looked at.
+        """
         known: KnownSteps = {}
         numbers = itertools.count()
-        heap: list[tuple[tuple[float, float], int, int, _Candidate]] = []
+        heap = self._heap
 
         def push(found: Iterator[_Candidate]) -> None:
             for one in found:
@@ -125,7 +145,6 @@ class CombinedSeeker:
                 heapq.heappush(heap, (key, one.path.leaf, next(numbers), one))
 
         push(self._first(row, known))
-        done: set[int] = set()
         while True:
             while (mixed := mixes.next_before(heap[0][0] if heap else None)) is not None:
                 if (leaf := self.mixes.leaf(mixed.cells)) not in done:
@@ -163,10 +182,7 @@ class CombinedSeeker:
         """The parts of a region within and outside one of the sets that its nearest row misses."""
         self.cuts += 1
         if self.cuts > MAX_CUTS:
-            raise LearnerError(
-                f"more than {MAX_CUTS} regions would have to be cut for the tree's tests of several values; ask of "
-                "fewer rows, fix more columns, or narrow what is allowed"
-            )
+            raise SearchEnded(f"{MAX_CUTS} regions for the tree's tests of several values")
         region, cells = candidate.region, candidate.way.cells
         possible = [
             (feature, one, left) for feature, one in missed.sets if (left := narrowed(region, feature, one)) is not None
@@ -180,7 +196,14 @@ class CombinedSeeker:
 
     def _solved(self, row: FloatArray, candidate: _Candidate) -> Iterator[_Candidate]:
         """The region with its nearest row that satisfies the sums."""
-        way = self.programmes.nearest(row, candidate.region, candidate.way, candidate.path.sums)
+        try:
+            way = self.programmes.nearest(row, candidate.region, candidate.way, candidate.path.sums)
+        except SearchEnded as ended:
+            if ended.best is not None:
+                way, leaf = ended.best, candidate.path.leaf
+                best = replace(candidate, way=way, solved=True)
+                self._heap.append((self.steps.key(way.cost, way.distance), leaf, -1, best))
+            raise
         if way is not None:
             yield replace(candidate, way=way, solved=True)
 
@@ -250,6 +273,10 @@ class CombinedSeeker:
         state: Literal["met", "unmet", "undecided"] = "met" if share == 1 else "unmet" if share == 0 else "undecided"
         observed = column.observed(row) if isinstance(column, CombinedColumn) else shown_cell(own, cell)  # type: ignore[arg-type]
         return Asked(condition.condition, observed, state)
+
+
+def _changed_names(found: Counterfactual) -> frozenset[str]:
+    return frozenset(change.column for change in found.changes)
 
 
 def _features(column: object, feature: int) -> Sequence[int]:

@@ -13,7 +13,7 @@ leave some or all of the missing values missing, whatever else it changes: it st
 several leaves and counts if their mean is the wanted answer. Such rows are looked for by
 :mod:`learners.reasons.mixed_search`, by distance by :mod:`learners.reasons.divided_search`, as far as
 they could be nearer than the next leaf's box, so that the search is exact among all rows: what is told
-is ``exact`` unless the bound of that search was met.
+is ``exact`` unless the bound of that search was met. Each row has a bound of its own.
 
 Every row that is given was answered by the model itself.
 """
@@ -35,14 +35,14 @@ from learners.reasons.combined_search import CombinedSeeker
 from learners.reasons.demands import Demands, demands_of, target_cell
 from learners.reasons.divided_search import DividedSearch
 from learners.reasons.mixed_search import MixedSearch, MixedSeeker, too_many_nodes
-from learners.reasons.records import Asked, Change, Counterfactual, shown_cell
+from learners.reasons.records import Asked, Change, Counterfactual, Ways, shown_cell
 from learners.reasons.region_steps import RegionSteps
 from learners.reasons.rule_search import RuleSeeker
 from learners.reasons.scales import Scales
 from learners.reasons.targets import Target, answers_of, target_of
 from learners.reasons.wishes import Wishes
 from learners.rules.fitted import FittedRules
-from learners.table import UNSEEN, Table
+from learners.table import Table
 from learners.trees.estimator import FittedTree
 from learners.types import Array, BoolArray, FloatArray, IntArray
 
@@ -71,8 +71,11 @@ class Search:
 
 def counterfactuals(
     learner: Learner, X: Any, wanted: Any, search: Search | None = None, scales: Scales | None = None
-) -> list[list[Counterfactual]]:
+) -> list[Ways]:
     """For each row the nearest rows that have the wanted answer; none where it has it already, or none can be reached.
+
+    A row for which too much would have to be looked at is given the best that was found, with ``exact`` False; if
+    there was none, its ``unfinished`` tells what.
 
     Args:
         learner: a fitted tree (with tests of several values by :mod:`learners.reasons.combined_search`), or an
@@ -83,9 +86,8 @@ def counterfactuals(
         scales: of the model's columns; by default from the model's thresholds.
 
     Raises:
-        LearnerError: the learner is neither, or its rules or tests of several values leave too much to be
-            looked at. ParameterError: it has no such class, the
-            range is empty, ``count`` is less than 1.
+        LearnerError: the learner is neither. ParameterError: it has no such class, the range is empty, ``count`` is
+            less than 1.
     """
     search = search or Search()
     if search.count < 1:
@@ -95,16 +97,7 @@ def counterfactuals(
     seeker, target = _seeker(learner, wanted, search, scales)
     table = learner.check_table(X)
     reached = target.holds(answers_of(learner, table))
-    if not isinstance(seeker, RuleSeeker):
-        seeker.mixes.rows_left = int((~reached & has_unknown(table)).sum())
-    return [[] if reached[index] else seeker.find(np.array(row)) for index, row in enumerate(table.values)]
-
-
-def has_unknown(table: Table) -> BoolArray:
-    """Which rows have a missing value, or a level that the model does not know; shape (n,)."""
-    coded = np.array([not column.is_numeric for column in table.columns])
-    unknown: BoolArray = (np.isnan(table.values) | ((table.values == UNSEEN) & coded)).any(axis=1)
-    return unknown
+    return [Ways() if reached[index] else seeker.find(np.array(row)) for index, row in enumerate(table.values)]
 
 
 def _seeker(
@@ -187,16 +180,12 @@ class _Seeker:
         random = np.random.default_rng(0)
         self.marks = np.append(random.integers(1, 2**62, len(wishes.costs)), 0)
 
-    def find(self, row: FloatArray) -> list[Counterfactual]:
-        """The nearest ways of one row, shape (d,).
-
-        Raises:
-            LearnerError: none was found before too much had been looked at.
-        """
+    def find(self, row: FloatArray) -> Ways:
+        """The nearest ways of one row, shape (d,)."""
         demands = demands_of(self.boxes, row, self.wishes, self.scales)
         mixes = self._mixes(row, demands) if _is_divided(demands) else None
         ways = self._ways_apart(row, demands, mixes)
-        found: list[Counterfactual] = []
+        found = Ways()
         while batch := list(islice(ways, self.search.count - len(found))):
             rows = np.asfortranarray([one.cells for one in batch])
             answers = answers_of(self.learner, Table(self.learner.columns_, rows))
@@ -204,7 +193,7 @@ class _Seeker:
                 if holds:
                     found.append(self._described(row, one, answer, demands))
         if not found and mixes is not None and not mixes.is_complete:
-            raise too_many_nodes()
+            found.unfinished = str(too_many_nodes())
         return found
 
     def _mixes(self, row: FloatArray, demands: Demands) -> MixedSearch | DividedSearch:
@@ -242,7 +231,7 @@ class _Seeker:
     def _mixed(self, mixes: MixedSearch | DividedSearch, key: tuple[float, float] | None) -> Iterator[_Found]:
         """Rows that stay divided and are nearer than a key says."""
         while (way := mixes.next_before(key)) is not None:
-            yield _Found(self.mixes.leaf(way.cells), way.cells, way.steps, exact=True)
+            yield _Found(self.mixes.leaf(way.cells), way.cells, way.steps, mixes.is_complete)
 
     def _candidates(self, demands: Demands) -> _Candidates:
         boxes = self.boxes

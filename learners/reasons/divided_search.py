@@ -21,12 +21,14 @@ from collections.abc import Set
 
 import numpy as np
 
+from learners.reasons import mixed_search
 from learners.reasons.boxes import Boxes
 from learners.reasons.demands import Demands
 from learners.reasons.mixed_search import MixedSeeker
 from learners.reasons.near_region import Fork, NearRegion
 from learners.reasons.near_tree import Key, NearTree, Prices
 from learners.reasons.region_steps import Way, rounded_key
+from learners.reasons.single_changes import SingleChanges
 from learners.reasons.targets import answers_of
 from learners.table import Table
 from learners.types import FloatArray
@@ -35,6 +37,7 @@ from learners.types import FloatArray
 _FIRST_LEAVES, _GROWTH, _STEP = 128, 2.5, 3
 #: What a node of a part takes of the time, in nodes of the work that is allowed.
 _NODE = 25
+_ALL: Key = (math.inf, math.inf)
 
 
 class DividedSearch:
@@ -53,8 +56,7 @@ class DividedSearch:
     def __init__(self, seeker: MixedSeeker, boxes: Boxes, row: FloatArray, demands: Demands) -> None:
         self.is_complete = True
         self._seeker, self._boxes, self._row, self._demands = seeker, boxes, row, demands
-        self._allowance = seeker.allowance
-        seeker.rows_left -= 1
+        self._allowance = mixed_search.MAX_NODES
         self._prices = Prices(boxes, demands, seeker.steps)
         self._n_leaves = 0
         self._budget: Key = (0.0, -1.0)  # all that is within has been looked at, or waits
@@ -63,11 +65,21 @@ class DividedSearch:
         self._regions: list[tuple[Key, int, NearRegion, int]] = []
         self._ways: list[tuple[Key, int, Way]] = []
         self._found: list[frozenset[int]] = []
+        self._singles = self._changes_of_one()
+
+    def _changes_of_one(self) -> list[tuple[Key, int, Way]]:
+        """The nearest rows in which one column changes: no other one can be farther and nearest."""
+        seeker, row = self._seeker, self._row
+        below = seeker.learner.packed_tree_.steps(row)
+        singles = SingleChanges(self._boxes, row, below, seeker.margins, seeker.slack, seeker.steps)
+        self._allowance -= singles.looked_at
+        ways = singles.nearest(seeker.hold)
+        return [(seeker.steps.key(way.cost, way.distance), next(self._numbers), way) for way in ways]
 
     def next_before(self, key: Key | None) -> Way | None:
         """The next nearest row that comes before ``key``, of all if None; None where there is none left."""
         while True:
-            if self._ways and (not self._regions or self._ways[0][0] <= self._regions[0][0]):
+            if self._ways and self._ways[0][0] <= min(self._budget, self._regions[0][0] if self._regions else _ALL):
                 if key is not None and self._ways[0][0] >= key:
                     return None
                 way = heapq.heappop(self._ways)[2]
@@ -79,7 +91,8 @@ class DividedSearch:
                     return None
                 if self._allowance < 0:
                     self.is_complete = False
-                    return None
+                    self._regions, self._n_leaves, self._budget = [], len(self._prices.keys), _ALL
+                    continue
                 self._look_at(*heapq.heappop(self._regions))
             elif self._n_leaves == len(self._prices.keys) or (key is not None and self._budget >= key):
                 return None
@@ -92,18 +105,21 @@ class DividedSearch:
         self._n_leaves = min(max(_FIRST_LEAVES, int(self._n_leaves * _GROWTH)), len(keys))
         last = self._n_leaves == len(keys)
         rounded = [rounded_key(*one) for one in keys[: self._n_leaves : _STEP].tolist()]
-        self._budget = (math.inf, math.inf) if last else rounded_key(*keys[self._n_leaves - 1].tolist())
+        self._budget = _ALL if last else rounded_key(*keys[self._n_leaves - 1].tolist())
+        self._ways = [one for one in self._singles if not self._is_passed_over(one[2].steps.keys())]
+        heapq.heapify(self._ways)
+        if self._ways and before < self._ways[0][0] < self._budget:
+            self._budget = self._ways[0][0]  # until it is taken, nothing beyond matters
+            self._n_leaves = min(self._n_leaves, len(keys) - 1)
         kept = self._prices.within(self._budget)
         self._spend(len(kept))
         tree = NearTree(self._boxes, self._row, self._demands, self._seeker.steps, self._seeker.margins, kept)
         whole = NearRegion(tree, tree.whole, range(len(tree.ids)), self._budget)
         self._ladder = [one for one in rounded if before < one < self._budget] + [self._budget]
-        self._ways = []
         self._regions = [(max(before, (0.0, 0.0)), next(self._numbers), whole, 1)]
 
     def _spend(self, nodes: int) -> None:
         self._allowance -= _NODE * nodes
-        self._seeker.visited += _NODE * nodes
 
     def _is_passed_over(self, columns: Set[int]) -> bool:
         return any(found <= columns for found in self._found)

@@ -7,7 +7,9 @@ the wanted answer. Its values are then cut at the open test of largest share, ag
 row is nearest first, and without the parts whose bound is too low, until a part has one answer. Bounds are never too
 low, and cut parts hold all values, so the first row that is found is the nearest of all.
 
-A set that holds one with which a row was found already is passed over. The work is bounded by :data:`MAX_NODES`.
+Of a tree of boxes, all changes of single columns are known at once (:mod:`learners.reasons.single_changes`), so only
+larger sets are looked at in parts. A set that holds one with which a row was found already is passed over. The work
+for one row is bounded by :data:`MAX_NODES`.
 """
 
 from __future__ import annotations
@@ -19,21 +21,23 @@ from typing import TypeAlias
 
 import numpy as np
 
-from learners.errors import LearnerError
+from learners.reasons.boxes import boxes_of
 from learners.reasons.demands import scaled_steps, steps_between
 from learners.reasons.mixed_tests import DIVIDED, MixedTests, Part, changed_cells
 from learners.reasons.path_regions import PathRegions, paths_of
 from learners.reasons.programmes import Programmes
 from learners.reasons.reach import Bound, Reach
+from learners.reasons.records import SearchEnded
 from learners.reasons.region_steps import KnownSteps, RegionSteps, Way
 from learners.reasons.regions import Numbers, Region
+from learners.reasons.single_changes import SingleChanges
 from learners.reasons.targets import Target, answers_of
 from learners.table import Kind, Table
 from learners.trees.estimator import FittedTree
-from learners.types import FloatArray
+from learners.types import BoolArray, FloatArray
 
-#: Most nodes of a tree that one search over all of its rows looks at for rows that stay divided: some seconds.
-MAX_NODES = 50_000_000
+#: Most nodes of a tree that are looked at for one row, for changed rows that stay divided: some tenths of a second.
+MAX_NODES = 5_000_000
 #: What a set of columns, a part, and each node on a part's way take of the time, in nodes of whole sets' ways.
 _SET, _PART, _STEP = 1500, 700, 15
 #: Sets of columns whose bounds are found together, and most nodes of the trees that they look at.
@@ -65,6 +69,16 @@ class _Mix:
     way: Way
 
 
+@dataclass(frozen=True)
+class _Known:
+    """Columns whose own changes are known: only larger sets are made of them."""
+
+    columns: frozenset[int]
+
+
+_Item: TypeAlias = frozenset[int] | _Known | _Mix | Way
+
+
 class MixedSeeker:
     """The searches of one tree for rows that stay divided.
 
@@ -81,19 +95,15 @@ class MixedSeeker:
         self.programmes = Programmes(steps)
         self.margins = target.margins(learner.packed_tree_.answers)
         self.slack = _SLACK * float(np.abs(self.margins).max(initial=0.0))
-        self.visited = 0
-        self.rows_left = 1
 
     def of_row(self, row: FloatArray) -> MixedSearch:
         """The search of one row, shape (d,)."""
-        search = MixedSearch(self, row, self.allowance)
-        self.rows_left -= search.is_divided
-        return search
+        return MixedSearch(self, row)
 
-    @property
-    def allowance(self) -> int:
-        """The work of the next row: of what is left each of :attr:`rows_left` rows gets its share."""
-        return max(MAX_NODES - self.visited, 0) // max(self.rows_left, 1)
+    def hold(self, rows: FloatArray) -> BoolArray:
+        """Which rows, shape (n, d), the tree itself answers as wanted."""
+        table = Table(self.learner.columns_, np.asfortranarray(rows))
+        return self.target.holds(answers_of(self.learner, table))
 
     def leaf(self, cells: FloatArray) -> int:
         """The leaf that takes the largest share of a row, of those with the wanted answer if there are any."""
@@ -108,18 +118,16 @@ class MixedSearch:
 
     Attributes:
         is_complete: whether all that could be nearer than what was asked for has been looked at.
-        is_divided: whether some test leaves the row undecided; else there is nothing to find.
     """
 
-    def __init__(self, seeker: MixedSeeker, row: FloatArray, allowance: int) -> None:
+    def __init__(self, seeker: MixedSeeker, row: FloatArray) -> None:
         self.is_complete = True
-        self.is_divided = False
         self._seeker = seeker
         self._row = row
-        self._allowance = allowance
+        self._allowance = MAX_NODES
         self._known: KnownSteps = {}
         self._numbers = itertools.count()
-        self._heap: list[tuple[Key, int, frozenset[int] | _Mix]] = []
+        self._heap: list[tuple[Key, int, _Item]] = []
         self._seen: set[frozenset[int]] = set()
         self._found: list[frozenset[int]] = []
         learner = seeker.learner
@@ -129,51 +137,73 @@ class MixedSearch:
         self._unknown = frozenset(np.flatnonzero(unknown).tolist())
         self._reach = Reach(learner, row, seeker.margins)
         if self._reach.divides:
-            self.is_divided = True
             self._least: dict[int, float] = {}
             paths: PathRegions = paths_of(learner)
             self._tests = MixedTests(learner, paths, row)
             self._levels = [None if one.is_numeric else len(one.levels) for one in learner.columns_]
-            self._push_set(frozenset())
+            self._boxes = None if len(learner.tree_.combined) else boxes_of(learner)
+            self._judged: frozenset[int] = frozenset()
+            if not self._judge_singles():
+                self._push_set(frozenset())
 
     def next_before(self, key: Key | None) -> Way | None:
         """The next nearest row that comes before ``key``, of all if None; None where there is none left.
 
         Raises:
-            LearnerError: of the programmes for sums, see :class:`Programmes`.
+            SearchEnded: of the programmes for sums, see :class:`Programmes`.
         """
         while self._heap and (key is None or self._heap[0][0] < key):
-            if self._allowance < 0:
-                self.is_complete = False
-                return None
             item = self._heap[0][2]
-            if not isinstance(item, _Mix):
+            if self._allowance < 0 and not isinstance(item, Way):
+                self._end()
+                continue
+            if isinstance(item, frozenset | _Known):
                 self._look_at_sets(key)
                 continue
             heapq.heappop(self._heap)
-            if item.open:
-                if not self._is_passed_over(item.columns):
-                    self._cut(item)
-            elif self._holds(item):
-                self._found.append(item.columns)
-                return item.way
+            columns = frozenset(item.steps) if isinstance(item, Way) else item.columns
+            if self._is_passed_over(columns):
+                continue
+            if isinstance(item, _Mix) and item.open:
+                self._cut(item)
+            elif isinstance(item, Way) or self._holds(item):
+                self._found.append(columns)
+                return item if isinstance(item, Way) else item.way
         return None
+
+    def _end(self) -> None:
+        """Keep of what waits only the rows that were found."""
+        self.is_complete = False
+        self._heap = [entry for entry in self._heap if isinstance(entry[2], Way)]
+        heapq.heapify(self._heap)
+
+    def _judge_singles(self) -> bool:
+        """Put off the nearest row of each column's changes, if they can be known; larger sets are made of them."""
+        if self._boxes is None:
+            return False
+        seeker = self._seeker
+        singles = SingleChanges(self._boxes, self._row, self._reach.below, seeker.margins, seeker.slack, seeker.steps)
+        self._judged = singles.judged
+        self._spend(singles.looked_at)
+        for way in singles.nearest(seeker.hold):
+            self._push(seeker.steps.key(way.cost, way.distance), way)
+        for column in singles.columns:
+            self._push_set(frozenset({column}))
+        return True
 
     def _is_passed_over(self, columns: frozenset[int]) -> bool:
         return any(found <= columns for found in self._found)
 
     def _holds(self, mix: _Mix) -> bool:
         """Whether a part's nearest row changes all its columns, is divided, and has the wanted answer."""
-        if mix.way.steps.keys() != mix.columns or mix.n_leaves < 2 or self._is_passed_over(mix.columns):
+        if mix.way.steps.keys() != mix.columns or mix.n_leaves < 2:
             return False
-        table = Table(self._seeker.learner.columns_, np.asfortranarray(mix.way.cells[None]))
-        return bool(self._seeker.target.holds(answers_of(self._seeker.learner, table))[0])
+        return bool(self._seeker.hold(mix.way.cells[None])[0])
 
     def _spend(self, nodes: int) -> None:
         self._allowance -= nodes
-        self._seeker.visited += nodes
 
-    def _push(self, key: Key, item: frozenset[int] | _Mix) -> None:
+    def _push(self, key: Key, item: _Item) -> None:
         heapq.heappush(self._heap, (key, next(self._numbers), item))
 
     def _push_set(self, columns: frozenset[int]) -> None:
@@ -184,7 +214,12 @@ class MixedSearch:
         steps = self._seeker.steps
         cost = sum(float(steps.wishes.costs[column]) for column in sorted(columns))
         distance = sum(self._least_step(column) * float(steps.weights[column]) for column in sorted(columns))
-        self._push(steps.key(cost, distance), columns)
+        if len(columns) == 1 and columns <= self._judged:
+            others = [place for place in np.flatnonzero(~steps.wishes.fixed).tolist() if place not in columns]
+            more = min((float(steps.wishes.costs[place]) for place in others), default=0.0)
+            self._push(steps.key(cost + more, distance), _Known(columns))
+        else:
+            self._push(steps.key(cost, distance), columns)
 
     def _least_step(self, column: int) -> float:
         """A change of the column that makes a difference is at least so far: to the nearest threshold."""
@@ -194,39 +229,39 @@ class MixedSearch:
 
     def _nearest_threshold(self, column: int) -> float:
         learner, scales = self._seeker.learner, self._seeker.steps.scales
-        kind, nodes = learner.columns_[column].kind, learner.tree_
+        kind = learner.columns_[column].kind
         if column in self._unknown or kind not in (Kind.NUMERIC, Kind.ORDINAL):
             return 1.0
         if kind is Kind.ORDINAL:
             return steps_between(0.0, 1.0, len(learner.columns_[column].levels))
-        if len(nodes.combined):
+        if self._boxes is None:
             return 0.0
-        tested = nodes.feature == column
-        cuts = np.concatenate((nodes.threshold[tested], nodes.upper[tested[nodes.parent]]))
-        cuts = cuts[np.isfinite(cuts)]
-        own = np.full(len(cuts), self._row[column])
-        steps = scaled_steps(cuts, own, np.full(len(cuts), scales.width[column]))
+        cuts, own = self._boxes.cuts[column], self._row[column]
+        place = int(np.searchsorted(cuts, own))
+        beside = cuts[max(place - 1, 0) : place + 1]
+        steps = scaled_steps(beside, np.full(len(beside), own), np.full(len(beside), scales.width[column]))
         return float(steps.min(initial=1.0)) * (1 - _SLACK)
 
     def _look_at_sets(self, key: Key | None) -> None:
         """Begin with the values of the next sets of columns, and put off those with one column more."""
-        sets: list[frozenset[int]] = []
+        items: list[frozenset[int] | _Known] = []
         at_once = max(1, min(_SETS_AT_ONCE, _NODES_AT_ONCE // len(self._seeker.margins)))
-        while self._heap and len(sets) < at_once and (key is None or self._heap[0][0] < key):
+        while self._heap and len(items) < at_once and (key is None or self._heap[0][0] < key):
             item = self._heap[0][2]
-            if isinstance(item, _Mix):
+            if not isinstance(item, frozenset | _Known):
                 break
             heapq.heappop(self._heap)
-            if not self._is_passed_over(item):
-                sets.append(item)
-        if not sets:
+            if not self._is_passed_over(item.columns if isinstance(item, _Known) else item):
+                items.append(item)
+        if not items:
             return
+        sets = [item.columns if isinstance(item, _Known) else item for item in items]
         before = self._reach.visited
         bounds = self._reach.bounds(sets)
         self._spend(self._reach.visited - before + _SET * len(sets))
         fixed = self._seeker.steps.wishes.fixed
-        for columns, bound in zip(sets, bounds, strict=True):
-            if columns and (bound.highest >= -self._seeker.slack).all():
+        for item, columns, bound in zip(items, sets, bounds, strict=True):
+            if columns and item is columns and (bound.highest >= -self._seeker.slack).all():
                 self._begin(columns, bound)
             for column in sorted(bound.columns - columns):
                 if not fixed[column]:
@@ -306,10 +341,6 @@ class MixedSearch:
         return self._seeker.programmes.nearest(self._row, part.region | kept, way, list(part.sums.values()))
 
 
-def too_many_nodes() -> LearnerError:
+def too_many_nodes() -> SearchEnded:
     """What is said where no row was found before the work that is allowed was done."""
-    return LearnerError(
-        f"more than {MAX_NODES} nodes would have to be looked at for rows that leave some values missing; "
-        "ask of fewer rows, fix more columns, or fill in more values",
-        field="rows",
-    )
+    return SearchEnded(f"{MAX_NODES} nodes, for changed rows that leave some values missing,")

@@ -16,15 +16,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learners.errors import LearnerError
 from learners.reasons.demands import least_above
 from learners.reasons.path_regions import HalfSpace
+from learners.reasons.records import SearchEnded
 from learners.reasons.region_steps import RegionSteps, Way
 from learners.reasons.regions import Numbers, Region
 from learners.types import FloatArray
 
-#: Most sets of columns, and most linear programmes, of one search over all of its rows: some seconds.
-MAX_SETS, MAX_PROGRAMMES = 50_000, 2_000
+#: Most sets of columns, and most linear programmes, that are looked at for one row: some tenths of a second.
+MAX_SETS, MAX_PROGRAMMES = 5_000, 100
 #: How clear of its thresholds a programme keeps, in the units of its columns' steps; more if that was not enough.
 _CLEARANCES = (2e-7, 2e-6, 2e-5)
 _TIE = 1e-9
@@ -48,7 +48,7 @@ class _Room:
 
 
 class Programmes:
-    """The programmes of one search.
+    """The programmes of one row's search.
 
     Args:
         steps: the wishes and what steps count.
@@ -56,18 +56,31 @@ class Programmes:
 
     def __init__(self, steps: RegionSteps) -> None:
         self._steps = steps
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin with the work of another row."""
         self._sets = self._programmes = 0
+        self._best: Way | None = None
 
     def nearest(self, row: FloatArray, region: Region, way: Way, sums: Sequence[HalfSpace]) -> Way | None:
         """The nearest row of a region that satisfies sums, of which ``way`` is the nearest without them.
 
         Raises:
-            LearnerError: too many sets of columns had to be looked at.
+            SearchEnded: too many sets of columns or programmes had to be looked at.
         """
         sums = [one for one in sums if not math.isnan(one.test.value(way.cells))]
         rooms = self._rooms(row, region, sums)
+        try:
+            return self._nearest(row, rooms, way, sums)
+        except SearchEnded as ended:
+            ended.best = self._best
+            raise
+
+    def _nearest(self, row: FloatArray, rooms: dict[int, _Room], way: Way, sums: Sequence[HalfSpace]) -> Way | None:
         always, open_ = self._split(way, rooms)
         best: tuple[tuple[float, float], Way] | None = None
+        self._best = None
         for price, extra in _cheapest_first(open_, self._prices(open_)):
             if best is not None and price > best[0][0] + _TIE * abs(best[0][0]):
                 break
@@ -86,6 +99,7 @@ class Programmes:
             distance = found.distance
             if best is None or distance < best[0][1]:
                 best = ((min(price, best[0][0]) if best else price, distance), found)
+                self._best = found
         return None if best is None else best[1]
 
     def _rooms(self, row: FloatArray, region: Region, sums: Sequence[HalfSpace]) -> dict[int, _Room]:
@@ -233,11 +247,8 @@ def _alone(
     return found
 
 
-def _too_many(what: str) -> LearnerError:
-    return LearnerError(
-        f"more than {what} would have to be looked at for the tree's weighted sums; ask of fewer rows, fix more "
-        "columns, or narrow what is allowed"
-    )
+def _too_many(what: str) -> SearchEnded:
+    return SearchEnded(f"{what} for the tree's weighted sums")
 
 
 def _slopes(one: HalfSpace, cells: FloatArray, features: list[int], origin: FloatArray) -> tuple[FloatArray, float]:

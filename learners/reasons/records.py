@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from learners.errors import LearnerError
 from learners.explanation import AnyCondition
+from learners.reasons.region_steps import Way
 from learners.table import UNSEEN, Column
 from learners.types import FloatArray, Scalar
 
@@ -62,7 +64,7 @@ class Counterfactual:
             it is not answered so.
         cells: the changed row, shape (d,).
         answer: the model's answer to it; ``probabilities`` in class order, None for regression.
-        exact: whether there is no nearer row; False where a search for rows that stay divided met its bound.
+        exact: whether there is surely no nearer row; False where the search met its bound.
     """
 
     leaf: int | None
@@ -89,6 +91,30 @@ class Counterfactual:
         else:
             record |= {"label": self.answer, "probabilities": list(self.probabilities)}
         return record | {"conditions": [one.to_json() for one in self.asked]}
+
+
+class Ways(list[Counterfactual]):
+    """The counterfactuals of one row, the nearest first.
+
+    Attributes:
+        unfinished: what is left to look at, of a row for which none was found within the work that is allowed; None
+            of any other row, for which none means that there is none.
+    """
+
+    unfinished: str | None = None
+
+
+class SearchEnded(LearnerError):
+    """The work that is allowed for one row is done; the message says what would be left to look at.
+
+    Attributes:
+        best: the nearest of the rows that were found where it ended, if there was one.
+    """
+
+    best: Way | None = None
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"more than {what} would have to be looked at; fix more columns, or narrow what is allowed")
 
 
 def shown_cell(column: Column, cell: float) -> Scalar | None:

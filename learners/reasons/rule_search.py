@@ -12,11 +12,11 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from learners.errors import LearnerError
-from learners.reasons.records import Asked, Change, Counterfactual, shown_cell
+from learners.reasons.records import Asked, Change, Counterfactual, SearchEnded, Ways, shown_cell
 from learners.reasons.region_steps import KnownSteps, RegionSteps, Way
 from learners.reasons.regions import Region, RuleRegions
 from learners.reasons.scales import Scales
@@ -26,8 +26,8 @@ from learners.rules.fitted import FittedRules
 from learners.table import Table
 from learners.types import FloatArray
 
-#: Most regions of one search over all of its rows: some seconds.
-MAX_REGIONS = 20_000
+#: Most regions that are looked at for one row: some tenths of a second.
+MAX_REGIONS = 2_000
 
 
 class RuleSeeker:
@@ -61,38 +61,33 @@ class RuleSeeker:
         self.steps = RegionSteps(learner.columns_, wishes, scales, by_distance=by_distance)
         self.regions = RuleRegions(learner.ordered_rules_, learner.columns_)
         self.wanted = np.flatnonzero(target.holds(learner.ordered_rules_.share)).tolist()
-        self.looked_at = 0
 
-    def find(self, row: FloatArray) -> list[Counterfactual]:
-        """The nearest ways of one row, shape (d,).
-
-        Raises:
-            LearnerError: too many regions had to be looked at.
-        """
-        found: list[Counterfactual] = []
+    def find(self, row: FloatArray) -> Ways:
+        """The nearest ways of one row, shape (d,)."""
+        found = Ways()
         changed: set[frozenset[int]] = set()
-        for rule, way in self._ways(row):
+        for rule, way, exact in self._ways(row, found):
             if self.diverse and frozenset(way.steps) in changed:
                 continue
             changed.add(frozenset(way.steps))
-            found.append(self._described(row, rule, way))
+            found.append(replace(self._described(row, rule, way), exact=exact))
             if len(found) == self.count:
                 break
+        if found:
+            found.unfinished = None
         return found
 
-    def _ways(self, row: FloatArray) -> Iterator[tuple[int, Way]]:
-        """The nearest row of each wanted rule, the nearest first."""
+    def _ways(self, row: FloatArray, found: Ways) -> Iterator[tuple[int, Way, bool]]:
+        """The nearest row of each wanted rule, the nearest first, and whether it surely is; where the search ends
+        before that is known, what is left is told in ``found``."""
         known: KnownSteps = {}
+        looked_at = 0
         numbers = itertools.count()
         heap: list[tuple[tuple[float, float], int, int, Region, Way]] = []
 
         def push(rule: int, region: Region) -> None:
-            self.looked_at += 1
-            if self.looked_at > MAX_REGIONS:
-                raise LearnerError(
-                    f"the rules overlap so much that more than {MAX_REGIONS} regions between them would have to be "
-                    "looked at; ask of fewer rows, fix more columns, or narrow what is allowed"
-                )
+            nonlocal looked_at
+            looked_at += 1
             way = self.steps.nearest(row, region, known)
             if way is not None:
                 heapq.heappush(heap, (self.steps.key(way.cost, way.distance), rule, next(numbers), region, way))
@@ -102,17 +97,28 @@ class RuleSeeker:
             if region is not None:
                 push(rule, region)
         done: set[int] = set()
-        while heap:
+        while heap and looked_at <= MAX_REGIONS:
             _, rule, _, region, way = heapq.heappop(heap)
             if rule in done:
                 continue
             answering = self._answering(way.cells)
             if answering == rule:
                 done.add(rule)
-                yield rule, way
+                yield rule, way, True
                 continue
             for piece in self.regions.outside(answering, region):
                 push(rule, piece)
+        if heap:
+            found.unfinished = str(SearchEnded(f"{MAX_REGIONS} regions between overlapping rules"))
+            yield from self._answered([entry[-1] for entry in sorted(heap)], done)
+
+    def _answered(self, ways: list[Way], done: set[int]) -> Iterator[tuple[int, Way, bool]]:
+        """Of the rows that wait to be looked at, the nearest first, those that wanted rules answer as they are."""
+        rows = Table(self.learner.columns_, np.asfortranarray([way.cells for way in ways]))
+        for rule, way in zip(self.learner.apply(rows).tolist(), ways, strict=True):
+            if rule in self.wanted and rule not in done:
+                done.add(rule)
+                yield rule, way, False
 
     def _answering(self, cells: FloatArray) -> int:
         """The rule that answers a row: as the model says."""

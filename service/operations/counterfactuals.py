@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 from learners.errors import ParameterError, quoted
 from learners.reasons.counterfactuals import Search, counterfactuals, why_not
-from learners.reasons.records import Counterfactual
+from learners.reasons.records import Counterfactual, Ways
 from learners.reasons.scales import Scales
 from learners.reasons.targets import answers_of, target_of
 from learners.reasons.wishes import Range, Wishes
@@ -49,7 +49,7 @@ def find_counterfactuals(
 
     Raises:
         Invalid: an option does not fit the model, or every row is bad. Conflict: the model is neither a rule set nor a
-            tree whose leaves have one answer each, or too much would have to be looked at. TooLarge: too many rows.
+            tree whose leaves have one answer each. TooLarge: too many rows.
     """
 
     _refuse_fixed(wanted)
@@ -89,9 +89,10 @@ def _refuse_fixed(wanted: Wanted) -> None:
         raise Invalid(f"The request is not valid: {faults[0].message}", faults)
 
 
-def _record(reached: bool, found: Sequence[Counterfactual], nearest: Counterfactual | None) -> dict[str, Any]:
-    status = "already" if reached else "found" if found else "unreachable"
-    return {"status": status, "counterfactuals": [one.to_json() for one in found], "why_not": _why_not(nearest)}
+def _record(reached: bool, found: Ways, nearest: Counterfactual | None) -> dict[str, Any]:
+    status = "already" if reached else "found" if found else "unfinished" if found.unfinished else "unreachable"
+    record = {"status": status, "counterfactuals": [one.to_json() for one in found], "why_not": _why_not(nearest)}
+    return record | ({"unfinished": found.unfinished} if status == "unfinished" else {})
 
 
 def _why_not(nearest: Counterfactual | None) -> dict[str, Any] | None:

@@ -142,8 +142,7 @@ def _in_terms_of_the_request(model: ServedModel) -> Iterator[None]:
 def refusal(model: ServedModel, error: LearnerError) -> ServiceError:
     """The problem for what the library refused: an option, or the model itself."""
     if not isinstance(error, ParameterError):
-        parameter = "rows" if error.field == "rows" else "ref"
-        return Conflict(f"This cannot be told of the model: {error}", [Fault(str(error), parameter=parameter)])
+        return Conflict(f"This cannot be told of the model: {error}", [Fault(str(error), parameter="ref")])
     field = error.field or "body"
     parameter, _, column = field.partition(".")
     allowed: Any = None

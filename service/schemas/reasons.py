@@ -143,7 +143,7 @@ class Counterfactual(Answer):
     cost: float
     distance: float
     exact: bool = Field(
-        description="whether no row is nearer; false where rows that leave some values missing were too many to look at"
+        description="whether surely no row is nearer; false where too much would have had to be looked at"
     )
     label: Label | None = None
     probabilities: list[float] | None = None
@@ -168,9 +168,14 @@ class _Answered(Answer):
 class CounterfactualsOfRow(_Answered):
     """One row's answer, and the nearest ways to the wanted one."""
 
-    status: Literal["found", "already", "unreachable"] | None = None
+    status: Literal["found", "already", "unreachable", "unfinished"] | None = Field(
+        None, description="unfinished: none was found before too much had been looked at for this row"
+    )
     counterfactuals: list[Counterfactual] | None = None
-    why_not: WhyNot | None = Field(None, description="null where the answer is the wanted one, or no leaf has it")
+    unfinished: str | None = Field(None, description="of an unfinished row: what would have to be looked at")
+    why_not: WhyNot | None = Field(
+        None, description="null where the answer is the wanted one, no leaf has it, or the search was not finished"
+    )
 
 
 class Candidate(Answer):

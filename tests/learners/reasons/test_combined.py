@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learners.errors import LearnerError
 from learners.reasons import Scales, Search, Wishes, counterfactuals, why_not
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.regressor import DecisionTreeRegressor
+from tests.learners.reasons.judging import SCALES, judged, key_of, random_wishes
 from tests.learners.reasons.models import cuts_of, grid, row_of
-from tests.learners.reasons.test_counterfactuals import SCALES, judged, key_of, random_wishes
 from tests.learners.trees.random_trees import COLUMNS
 from tests.learners.trees.test_agreement import COMBINED, fitted
 
@@ -216,27 +215,6 @@ def test_a_regression_wants_a_range():
     ((found,),) = counterfactuals(model, X[:1], (2.0, None))
     assert found.answer >= 2
     assert model.predict(found.cells[None])[0] == found.answer
-
-
-@pytest.mark.parametrize(
-    ("where", "limit", "named"),
-    [
-        ("combined_search", "MAX_CUTS", "regions"),
-        ("programmes", "MAX_SETS", "sets of columns"),
-        ("programmes", "MAX_PROGRAMMES", "linear programmes"),
-    ],
-)
-def test_what_would_take_too_long_is_refused_by_name(monkeypatch, line, where, limit, named):
-    model, table, _, _ = line
-    if where == "combined_search":
-        table = Table.from_array(np.array(list(product([0.0, 1], repeat=4))))
-        held = table.values.sum(axis=1) >= 2
-        model = DecisionTreeClassifier(formula_tests="m-of-n", max_depth=1).fit(table, np.where(held, "yes", "no"))
-    monkeypatch.setattr(f"learners.reasons.{where}.{limit}", 0)
-    rows = table.take(np.arange(3))
-    with pytest.raises(LearnerError, match=f"more than 0 {named}"):
-        for row in range(3):
-            counterfactuals(model, rows, other_answer(model, rows, row), Search(order="distance"))
 
 
 def test_at_least_two_of_four_by_hand():

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learners.errors import LearnerError
 from learners.reasons import Search, Wishes, counterfactuals, why_not
 from learners.reasons.boxes import boxes_of
 from learners.reasons.demands import demands_of
@@ -15,11 +14,10 @@ from learners.reasons.divided_search import DividedSearch
 from learners.reasons.mixed_search import MixedSeeker
 from learners.reasons.region_steps import RegionSteps
 from learners.reasons.targets import target_of
-from learners.table import Column, Kind, Series, Table
-from learners.trees.classifier import DecisionTreeClassifier
+from learners.table import Table
 from learners.trees.regressor import DecisionTreeRegressor
+from tests.learners.reasons.judging import SCALES, judged, key_of, random_wishes
 from tests.learners.reasons.models import CLASSES, grid, random_model, row_of
-from tests.learners.reasons.test_counterfactuals import SCALES, judged, key_of, random_wishes
 from tests.learners.trees.random_trees import COLUMNS
 from tests.learners.trees.test_agreement import COMBINED, fitted
 
@@ -137,20 +135,6 @@ def test_a_number_of_a_regression_may_be_a_mean_of_leaves():
     assert counterfactuals(model, row, (14.0, None), Search(Wishes.of(model.columns_, fixed=["x0"]))) == [[]]
 
 
-COUNTS = {"pu": (9, 1), "pv": (8, 2), "pw": (4, 6), "qu": (1, 9), "qv": (0, 10), "qw": (1, 9)}
-
-
-@pytest.fixture(scope="module")
-def two_columns():
-    """A tree of a, then b below a = p: 21 of 30 are yes with a = p, 2 of 30 with a = q."""
-    columns = (Column("a", Kind.NOMINAL, ("p", "q")), Column("b", Kind.NOMINAL, ("u", "v", "w")))
-    cells = [("pq".index(a), "uvw".index(b)) for (a, b), (yes, no) in COUNTS.items() for _ in range(yes + no)]
-    labels = [float(place < yes) for yes, no in COUNTS.values() for place in range(yes + no)]
-    target = Series(Column("y", Kind.NOMINAL, ("no", "yes")), np.array(labels))
-    table = Table(columns, np.asfortranarray(np.array(cells, dtype=float)))
-    return DecisionTreeClassifier(nominal="multiway").fit(table, target), Table(columns, np.full((1, 2), np.nan))
-
-
 def test_one_of_two_missing_values_is_set(two_columns):
     model, row = two_columns
     for wishes in (Wishes.of(row.columns), Wishes.of(row.columns, fixed=["b"])):
@@ -171,13 +155,3 @@ def test_several_ways_are_of_different_leaves_and_none_only_adds_to_a_mix(two_co
         [("a", "p"), ("b", "v")],
     ]
     assert len({one.leaf for one in found}) == 2
-
-
-def test_where_the_search_is_cut_short_it_says_so(two_columns, monkeypatch):
-    """A whole leaf that is known anyway is told as not exact; where there is none, that is no "unreachable"."""
-    model, row = two_columns
-    monkeypatch.setattr("learners.reasons.mixed_search.MAX_NODES", 0)
-    ((found,),) = counterfactuals(model, row, "yes")
-    assert (found.cost, found.exact) == (2, False)
-    with pytest.raises(LearnerError, match="more than 0 nodes"):
-        counterfactuals(model, row, "yes", Search(Wishes.of(row.columns, fixed=["b"])))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from itertools import product
+from typing import Any
 
 import pytest
 
-from learners.reasons.mixed_search import too_many_nodes
-from service.operations.reasoning import refusal
 from service.schemas.reasons import Counterfactuals, Importances, Questions
 from tests.service.running import Api, problem
 from tests.service.working import train
@@ -28,6 +27,17 @@ def weather(shared_api: Api) -> Api:
     uploaded = shared_api.upload(table, name="speed").json()
     train(shared_api, uploaded["id"], target="speed", name="speed", learner="decision-tree-regressor")
     return shared_api
+
+
+@pytest.fixture(scope="module")
+def at_least_two(weather: Api) -> str:
+    """The name of a model of one test: whether at least two of four digits are 1."""
+    digits = list(product((0, 1), repeat=4))
+    lines = [f"{','.join(map(str, one))},{'yes' if sum(one) >= 2 else 'no'}\n" for one in digits]
+    uploaded = weather.upload("x0,x1,x2,x3,y\n" + "".join(lines), name="digits").json()
+    parameters = {"formula_tests": "m-of-n", "max_depth": 1}
+    train(weather, uploaded["id"], target="y", name="digits", parameters=parameters)
+    return "digits"
 
 
 def ask(api: Api, what: str, body: dict[str, Any], name: str = "weather") -> dict[str, Any]:
@@ -380,6 +390,17 @@ def test_one_of_two_missing_values_is_set_while_the_other_stays_missing(weather:
     assert predicted(weather, changed(row, found), "mixes") == "yes"
 
 
-def test_too_much_to_look_at_is_a_fault_of_the_rows() -> None:
-    said = refusal(cast("Any", None), too_many_nodes())
-    assert (said.status, said.faults[0].parameter) == (409, "rows")
+def test_a_row_that_is_too_hard_keeps_no_other_from_its_answer(
+    weather: Api, at_least_two: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At least two of four digits shall be 1: of 1000 one has to change; 1100 has it; no cut is allowed then."""
+    rows = [{f"x{place}": digit for place, digit in enumerate(digits)} for digits in ((1, 0, 0, 0), (1, 1, 0, 0))]
+    body = {"rows": rows, "wanted": "yes"}
+    found = ask(weather, "counterfactuals", body, at_least_two)["rows"]
+    assert [row["status"] for row in found] == ["found", "already"]
+    monkeypatch.setattr("learners.reasons.combined_search.MAX_CUTS", 0)
+    hard, already = ask(weather, "counterfactuals", body, at_least_two)["rows"]
+    assert (hard["row"], hard["status"], hard["counterfactuals"], hard["why_not"]) == (0, "unfinished", [], None)
+    assert "more than 0 regions" in hard["unfinished"]
+    assert (hard["label"], hard["probabilities"]) == (found[0]["label"], found[0]["probabilities"])
+    assert already == found[1]

@@ -1,0 +1,95 @@
+"""Rows for which too much would have to be looked at: each has a bound of its own, and says what it met."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from learners.reasons import Search, Wishes, counterfactuals
+from learners.table import Column, Kind, Series, Table
+from learners.trees.classifier import DecisionTreeClassifier
+from tests.learners.reasons.models import random_rules, row_of
+from tests.learners.trees.random_trees import COLUMNS
+
+
+@pytest.fixture(scope="module")
+def at_least_two():
+    """The rows of four digits 0 and 1, and a tree that asks whether at least two of them are 1."""
+    table = Table.from_array(np.array(list(product([0.0, 1], repeat=4))))
+    held = table.values.sum(axis=1) >= 2
+    return DecisionTreeClassifier(formula_tests="m-of-n", max_depth=1).fit(table, np.where(held, "yes", "no")), table
+
+
+@pytest.fixture(scope="module")
+def sum_of_two():
+    """A tree of one weighted sum of two columns, and rows far from it and near."""
+    X = np.random.default_rng(3).integers(-50, 50, (300, 2)).astype(float)
+    table = Table.from_array(X)
+    target = Series(Column("y", Kind.NOMINAL, ("below", "above")), (X @ [3.0, 2.0] > 20.5).astype(float))
+    return DecisionTreeClassifier(oblique_tests=True, max_depth=1).fit(table, target), table
+
+
+def test_a_hard_row_keeps_no_other_from_its_answer(at_least_two, monkeypatch):
+    """Of 0000 two have to change, which takes two cuts; of 1000 and 0001 one; a bound of two is each row's own."""
+    model, _ = at_least_two
+    rows = Table.from_array(np.array([[1.0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 1], [1, 1, 0, 0]]))
+    whole = counterfactuals(model, rows, "yes")
+    told = [[(len(one.changes), one.exact) for one in found] for found in whole]
+    assert told == [[(1, True)], [(2, True)], [(1, True)], []]
+    for most in range(8):
+        monkeypatch.setattr("learners.reasons.combined_search.MAX_CUTS", most)
+        together = counterfactuals(model, rows, "yes")
+        alone = [counterfactuals(model, rows.take(np.array([row])), "yes")[0] for row in range(4)]
+        assert [one.to_json() for found in together for one in found] == [
+            one.to_json() for found in alone for one in found
+        ]
+        assert [found.unfinished for found in together] == [found.unfinished for found in alone]
+        assert together[3] == []
+        assert together[3].unfinished is None
+        if most == 0:
+            assert "more than 0 regions" in together[1].unfinished
+    assert [found.unfinished for found in together] == [None] * 4
+
+
+@pytest.mark.parametrize(("limit", "named"), [("MAX_SETS", "sets of columns"), ("MAX_PROGRAMMES", "linear programmes")])
+def test_sums_that_take_too_long_are_told_by_name(monkeypatch, sum_of_two, limit, named):
+    model, table = sum_of_two
+    monkeypatch.setattr(f"learners.reasons.programmes.{limit}", 0)
+    row = table.take(np.array([0]))
+    wanted = next(label for label in model.classes_ if label != model.predict(row)[0])
+    (found,) = counterfactuals(model, row, wanted, Search(order="distance"))
+    assert found == []
+    assert f"more than 0 {named}" in found.unfinished
+
+
+def test_of_overlapping_rules_the_best_that_waits_is_told(monkeypatch):
+    """With any bound what is told has the wanted answer; only what was surely nearest is called exact."""
+    for seed in range(6):
+        model, rng = random_rules(seed)
+        row = row_of(rng)
+        for wanted in model.classes_:
+            (best,) = counterfactuals(model, row, wanted)
+            for most in (0, 2, 5):
+                with monkeypatch.context() as patch:
+                    patch.setattr("learners.reasons.rule_search.MAX_REGIONS", most)
+                    (found,) = counterfactuals(model, row, wanted)
+                if not found:
+                    assert not best or f"more than {most} regions" in found.unfinished
+                    continue
+                (one,), (nearest,) = found, best
+                assert model.predict(Table(COLUMNS, np.asfortranarray(one.cells[None])))[0] == wanted
+                assert (one.cost, one.distance) >= (nearest.cost, nearest.distance)
+                if one.exact:
+                    assert one.to_json() == nearest.to_json()
+
+
+def test_where_mixes_are_too_many_what_is_known_is_told(two_columns, monkeypatch):
+    """The change of a alone is known without a search; with a fixed, that of both values is not looked for."""
+    model, row = two_columns
+    monkeypatch.setattr("learners.reasons.mixed_search.MAX_NODES", -1)
+    for order in ("changes", "distance"):
+        ((found,),) = counterfactuals(model, row, "yes", Search(order=order))
+        assert [(change.column, change.after) for change in found.changes] == [("a", "p")]
+    (none,) = counterfactuals(model, row, "yes", Search(Wishes.of(row.columns, fixed=["a"])))
+    assert none == []
+    assert "more than -1 nodes" in none.unfinished
