@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,17 +38,36 @@ class Draws:
 
     def counts(self, member: int) -> FloatArray:
         """How often each row is in a member's sample, shape (n,)."""
-        bounds = np.cumsum(self.weights)
-        n_rows = int(np.count_nonzero(self.weights))
-        n_draws = max(round(self.fraction * float(np.clip(round(bounds[-1]), n_rows, _MOST_A_ROW * n_rows))), 1)
-        drawn = self.generator(member).random(n_draws) * bounds[-1]
-        if (self.weights == 1.0).all():
+        bounds = self._bounds
+        drawn = self.generator(member).random(self._n_draws)
+        drawn *= bounds[-1]
+        if self._are_equal:
             rows = drawn.astype(np.int64)  # what the search finds too
         else:
             drawn.sort()  # in which order does not matter, and neighbours are found sooner
             rows = np.searchsorted(bounds, drawn, side="right")
-        last = np.flatnonzero(self.weights)[-1]
-        return np.bincount(np.minimum(rows, last), minlength=len(bounds)).astype(np.float64)
+        np.minimum(rows, self._last, out=rows)
+        return np.bincount(rows, minlength=len(bounds)).astype(np.float64)
+
+    @cached_property
+    def _bounds(self) -> FloatArray:
+        bounds: FloatArray = np.cumsum(self.weights)
+        return bounds
+
+    @cached_property
+    def _n_draws(self) -> int:
+        n_rows = int(np.count_nonzero(self.weights))
+        total = float(np.clip(round(self._bounds[-1]), n_rows, _MOST_A_ROW * n_rows))
+        return max(round(self.fraction * total), 1)
+
+    @cached_property
+    def _are_equal(self) -> bool:
+        return bool((self.weights == 1.0).all())
+
+    @cached_property
+    def _last(self) -> int:
+        """The last row that may be drawn."""
+        return int(np.flatnonzero(self.weights)[-1])
 
     def column_seed(self, member: int) -> int:
         """By which the columns of the member's nodes are drawn."""

@@ -166,7 +166,7 @@ class MemberTrees:
         rows, starts = np.tile(np.arange(n_rows), len(self)), np.repeat(self.roots, n_rows)
         finish = self._finish(cells) if n_rows <= _FEW_ROWS else None
         nodes = self.packed.walk.descend_from(starts, cells, rows, finish)
-        found = (self._votes if hard else self.packed.answers)[nodes]
+        found = (self._votes if hard else self.packed.answers).take(nodes, axis=0)
         undecided, shares = self._divided(nodes, cells, hard=hard)
         found[undecided] = shares
         return found.reshape(len(self), n_rows, found.shape[1])

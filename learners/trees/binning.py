@@ -62,6 +62,8 @@ def binned(cells: FloatArray, cuts: Sequence[FloatArray | None]) -> FloatArray:
 
 def with_cuts(nodes: Nodes, cuts: Sequence[FloatArray | None]) -> None:
     """Replace the numbers of intervals in ``upper`` by where these end."""
+    if all(own is None for own in cuts):
+        return
     parent = np.maximum(nodes.parent, 0)
     ends = (nodes.test[parent] == INTERVALS) & (nodes.parent >= 0) & np.isfinite(nodes.upper)
     for place, own in enumerate(cuts):

@@ -29,7 +29,7 @@ from learners.trees.problem import (
     new_work,
 )
 from learners.trees.setup import Prepared
-from learners.types import Int32Array, IntArray
+from learners.types import Array, Int32Array, IntArray
 
 #: Keys moved between two reports of progress: some tens of milliseconds.
 _BUDGET = 10_000_000
@@ -107,30 +107,45 @@ def finished(grown: Grown, counters: IntArray) -> Nodes:
     """The grown arrays as :class:`Nodes`, numbered depth first with siblings together."""
     count, levels = int(counters[N_NODES]), int(counters[N_LEVELS])
     order, rank = np.zeros(count, np.int32), np.zeros(count, np.int32)
-    plain, plain_levels = grown.nodes.view(np.ndarray), grown.levels.view(np.ndarray)[:levels]
+    plain, plain_levels = grown.nodes.view(np.ndarray)[:count], grown.levels.view(np.ndarray)[:levels]
     numbering(plain["first_child"].copy(), plain["n_children"].copy(), order, rank)
-    taken = {name: plain[name].take(order) for name in _AS_THEY_ARE}  # one by one, for there may be many nodes
+    taken = _taken(plain, order)
     return Nodes(
-        test=plain["test"].take(order).astype(np.int8),
-        first_child=_renamed(plain["first_child"].take(order), rank),
-        parent=_renamed(plain["parent"].take(order), rank),
+        first_child=_renamed(taken.pop("first_child"), rank),
+        parent=_renamed(taken.pop("parent"), rank),
         level_codes=plain_levels["code"].copy(),
         level_branch=plain_levels["branch"].copy(),
-        rows=plain["count"].take(order),
-        value=grown.value[order],
+        value=grown.value.take(order, axis=0),
         **taken,
     )
 
 
-_AS_THEY_ARE = (
-    *("feature", "threshold", "upper", "n_children", "depth", "other_branch", "missing_branch", "fraction"),
-    *("level_start", "level_count", "weight", "impurity", "gain"),
+def _taken(plain: Array, order: Int32Array) -> dict[str, Array]:
+    """The nodes' fields in another order: a part of the nodes after the other, whose records stay in the cache."""
+    kinds = {_OTHERWISE_NAMED.get(name, name): plain.dtype[name] for name in _TAKEN} | {"test": np.dtype(np.int8)}
+    taken = {name: np.empty(len(order), kind) for name, kind in kinds.items()}
+    for first in range(0, len(order), _NODES_AT_ONCE):
+        part = slice(first, first + _NODES_AT_ONCE)
+        records = plain.take(order[part])
+        for name in _TAKEN:
+            taken[_OTHERWISE_NAMED.get(name, name)][part] = records[name]
+    return taken
+
+
+_TAKEN = (
+    *("test", "feature", "threshold", "upper", "first_child", "n_children", "parent", "depth", "other_branch"),
+    *("missing_branch", "fraction", "level_start", "level_count", "count", "weight", "impurity", "gain"),
 )
+_OTHERWISE_NAMED = {"count": "rows"}
+#: Nodes whose records are copied together.
+_NODES_AT_ONCE = 4096
 
 
 def _renamed(ids: Int32Array, rank: Int32Array) -> Int32Array:
     """Old ids as new ones; -1 stays."""
-    return np.where(ids >= 0, rank[np.maximum(ids, 0)], -1).astype(np.int32)
+    renamed = rank.take(np.maximum(ids, 0))
+    renamed[ids < 0] = -1
+    return renamed
 
 
 @kernel

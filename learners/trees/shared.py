@@ -65,11 +65,13 @@ class SharedColumns:
     def _weighted(self, weights: FloatArray, masses: FloatArray) -> Prepared:
         shared, problem = self._prepared, self._prepared.problem
         rows = problem.row[: shared.n_rows]
-        kept = weights[rows] > 0
-        n_kept = int(np.count_nonzero(kept))
+        own = weights.take(rows)
+        kept = own > 0
+        places = np.flatnonzero(kept)
+        n_kept = len(places)
         if n_kept < len(rows):
-            rows = rows[kept]
-        own, mass = weights[rows], np.maximum(masses[rows], 1.0)
+            rows, own = rows.take(places), own.take(places)  # in a fraction of the time that a mask takes
+        mass = np.maximum(own if masses is weights else masses.take(rows), 1.0)
         unit = shared.rules.unit and bool((own == 1.0).all())
         capacity = n_kept + len(problem.row) - shared.n_rows
         row = np.zeros(capacity, np.int32)
@@ -89,13 +91,15 @@ def _keys_of(problem: Problem, kept: BoolArray, n_kept: int, capacity: int) -> I
     """The keys of the rows that are kept, which are numbered anew."""
     layout = problem.layout
     mask = (1 << (layout.rank_shift - layout.label_bits)) - 1
-    moved = (np.cumsum(kept) - 1 - np.arange(len(kept))) << layout.label_bits
+    moved = np.cumsum(kept)
+    moved -= np.arange(1, len(kept) + 1)
+    moved <<= layout.label_bits
     keys = np.empty((len(problem.keys), capacity), np.int64)
     for column in np.flatnonzero(~problem.columns.view(np.ndarray)["is_coded"]):
         own = problem.keys[column, : len(kept)]
         if n_kept < len(kept):
             ids = (own >> layout.label_bits) & mask
-            chosen = kept[ids]
-            own = own[chosen] + moved[ids[chosen]]
+            chosen = np.flatnonzero(kept.take(ids))
+            own = own.take(chosen) + moved.take(ids.take(chosen))
         keys[column, :n_kept] = own
     return keys

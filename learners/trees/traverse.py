@@ -68,7 +68,7 @@ class PackedTree:
             float64 (n, K).
         """
         nodes, undecided = self.descended(cells)
-        out = self.answers[nodes]
+        out = self.answers.take(nodes, axis=0)
         if len(undecided) > 0:
             out[undecided] = self.walk.divided(cells, undecided, self.answers, nodes[undecided])
         return out
