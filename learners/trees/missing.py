@@ -144,6 +144,7 @@ def sums_of_halves(problem: Problem, rules: Rules, work: Work, start: int, end: 
     Of two classes also what :func:`~learners.trees.describing.describe` would sum up of each branch.
     """
     by_class = rules.criterion != VARIANCE and rules.n_values == 2
+    by_mass = not (rules.unit or rules.mass_is_weight)
     known = 0.0
     left = 0.0
     right = 0.0
@@ -158,25 +159,28 @@ def sums_of_halves(problem: Problem, rules: Rules, work: Work, start: int, end: 
     for one in range(np.uint64(start), np.uint64(end)):
         b = np.int64(work.branch[one])
         weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
-        mass = 1.0 if rules.unit else problem.numbers[rules.mass_row, one]
         is_positive = problem.answer[np.uint64(problem.row[one])] if by_class else 0.0
         on_right = weight * float(b)
         on_left = weight - on_right  # one of the two is 0, so nothing is rounded
+        positive_right = on_right * is_positive
+        positive_left = on_left * is_positive
         known += weight
         left += on_left
         right += on_right
-        left_mass += mass * (1.0 - float(b))
-        right_mass += mass * float(b)
-        left_positives += on_left * is_positive
-        right_positives += on_right * is_positive
-        left_negatives += on_left * (1.0 - is_positive)
-        right_negatives += on_right * (1.0 - is_positive)
+        left_positives += positive_left
+        right_positives += positive_right
+        left_negatives += on_left - positive_left
+        right_negatives += on_right - positive_right
         rows += b
         least = min(least, b)
+        if by_mass:
+            mass = problem.numbers[rules.mass_row, one]
+            left_mass += mass * (1.0 - float(b))
+            right_mass += mass * float(b)
     if least < 0:
         return False
-    put_half(work, 0, end - start - rows, left, left_mass, known)
-    put_half(work, 1, rows, right, right_mass, known)
+    put_half(work, 0, end - start - rows, left, left_mass if by_mass else left, known)
+    put_half(work, 1, rows, right, right_mass if by_mass else right, known)
     if by_class:
         work.branches[0].summed = True
         work.branches[1].summed = True

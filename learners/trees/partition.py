@@ -31,11 +31,12 @@ def number_children(
     ``absent``. Their old ids get for ``new_id`` what it would be in the first branch, with the sign bit set.
     """
     if branches == 2 and missing == 0:
-        halve_rows(problem, work, start, end)
-        if not rules.unit:
-            halve_numbers(problem.numbers[WEIGHT], work, start, end)
-            if rules.mass_row != WEIGHT:
-                halve_numbers(problem.numbers[rules.mass_row], work, start, end)
+        if rules.unit:
+            halve_rows(problem, work, start, end)
+            return
+        halve_weighted_rows(problem, work, start, end)
+        if rules.mass_row != WEIGHT:
+            halve_numbers(problem.numbers[rules.mass_row], work, start, end)
         return
     position = place
     for b in range(branches):
@@ -79,6 +80,34 @@ def halve_rows(problem: Problem, work: Work, start: int, end: int) -> None:
         left += np.uint64(1) - goes_right
     for i in range(right):
         row[left + i] = spare[i]
+
+
+@lean_inner_kernel
+def halve_weighted_rows(problem: Problem, work: Work, start: int, end: int) -> None:
+    """The same of rows and their weights in one pass."""
+    row = problem.row
+    spare = work.keys
+    numbers = problem.numbers
+    spare_numbers = work.spare_numbers
+    middle = start + work.branches[0].count
+    work.branches[0].first = start
+    work.branches[1].first = middle
+    left = np.uint64(start)
+    right = np.uint64(0)
+    for one in range(np.uint64(start), np.uint64(end)):
+        goes_right = np.uint64(work.branch[one])
+        own = row[one]
+        weight = numbers[WEIGHT, one]
+        work.new_id[one] = left + goes_right * (np.uint64(middle) + right - left)
+        row[left] = own
+        spare[right] = own
+        numbers[WEIGHT, left] = weight
+        spare_numbers[right] = weight
+        right += goes_right
+        left += np.uint64(1) - goes_right
+    for i in range(right):
+        row[left + i] = spare[i]
+        numbers[WEIGHT, left + i] = spare_numbers[i]
 
 
 @lean_inner_kernel
