@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from learners._accel import kernel
@@ -120,7 +122,7 @@ def finished(grown: Grown, counters: IntArray) -> Nodes:
     )
 
 
-def _taken(plain: Array, order: Int32Array) -> dict[str, Array]:
+def _taken(plain: Array, order: Int32Array) -> dict[str, Any]:
     """The nodes' fields in another order: a part of the nodes after the other, whose records stay in the cache."""
     kinds = {_OTHERWISE_NAMED.get(name, name): plain.dtype[name] for name in _TAKEN} | {"test": np.dtype(np.int8)}
     taken = {name: np.empty(len(order), kind) for name, kind in kinds.items()}

@@ -91,7 +91,7 @@ def _keys_of(problem: Problem, kept: BoolArray, n_kept: int, capacity: int) -> I
     """The keys of the rows that are kept, which are numbered anew."""
     layout = problem.layout
     mask = (1 << (layout.rank_shift - layout.label_bits)) - 1
-    moved = np.cumsum(kept)
+    moved: IntArray = np.cumsum(kept, dtype=np.int64)
     moved -= np.arange(1, len(kept) + 1)
     moved <<= layout.label_bits
     keys = np.empty((len(problem.keys), capacity), np.int64)
