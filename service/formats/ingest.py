@@ -23,6 +23,7 @@ from service.formats.profile import profile_column, relate
 from service.formats.readers import open_reader
 from service.formats.reading import Reader
 from service.formats.table_file import column_record, open_table, write_table
+from service.formats.windowing import Windowed, add_windows
 from service.settings import Limits
 
 
@@ -73,7 +74,9 @@ def ingest(
         reader = open_reader(path, format_name, options, limits, folder)
         filled = fill(reader, options, limits, folder, stack)
         concluded = [conclude(one.builder, one.cells, reader.lines_of) for one in filled]
-        writing = _Writing(filled, concluded)
+        windowed = None if options.windows is None else add_windows(options.windows, filled, concluded, limits)
+        writing = _Writing(filled, concluded, windowed)
+        concluded = writing.concluded
         partial = folder / "table"
         write_table(partial, [one.column for one in concluded], writing.n_rows, writing.columns())
         partial.replace(out)
@@ -90,22 +93,29 @@ def ingest(
 class _Writing:
     """Hands over the final cells column by column, and profiles each on its way."""
 
-    def __init__(self, filled: list[Filled], concluded: list[Conclusion]) -> None:
+    def __init__(self, filled: list[Filled], concluded: list[Conclusion], windowed: Windowed | None) -> None:
         self._pairs = list(zip(filled, concluded, strict=True))
-        self.n_rows = filled[0].scratch.n_rows
+        self.windowed = windowed
+        self.concluded = concluded if windowed is None else [*concluded, windowed.conclusion]
+        self.n_rows = filled[0].scratch.n_rows if windowed is None else len(windowed.rows)
         self.profile: list[dict[str, Any]] = []
         self.duplicates = DuplicateRows(self.n_rows)
 
     def columns(self) -> Iterator[FloatArray]:
         for one, conclusion in self._pairs:
             cells = conclusion.final(one.cells())
-            copy_of = self.duplicates.add(conclusion.column, cells)
-            self.profile.append(profile_column(conclusion.column, cells) | {"duplicate_of": copy_of})
-            yield cells
+            yield self._told(conclusion, cells if self.windowed is None else cells[self.windowed.rows])
+        if self.windowed is not None:
+            yield self._told(self.windowed.conclusion, self.windowed.cells)
+
+    def _told(self, conclusion: Conclusion, cells: FloatArray) -> FloatArray:
+        copy_of = self.duplicates.add(conclusion.column, cells)
+        self.profile.append(profile_column(conclusion.column, cells) | {"duplicate_of": copy_of})
+        return cells
 
 
 def _warnings(reader: Reader, options: ReadOptions, writing: _Writing) -> list[str]:
-    warnings = list(reader.warnings)
+    warnings = [*reader.warnings, *(() if writing.windowed is None else writing.windowed.warnings)]
     excluded = [name for name, kind in options.kinds.items() if kind == EXCLUDED]
     if excluded:
         warnings.append(f"left out as asked: {_listed(excluded)}")

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from learners.table import Kind, canonical_text
 from service.errors import Fault, Invalid
+from service.formats.window_options import WindowOptions
 
 FORMATS: Final = ("csv", "tsv", "json", "ndjson", "parquet", "arrow", "arff")
 #: A column of this "kind" is left out of the table.
@@ -82,6 +83,7 @@ class ReadOptions:
         orders: by column name, the levels of an ordinal column from low to high, or of a boolean one
             as (false, true).
         target: the column that the profile relates the others to.
+        windows: a column of the steps before each row to add, or None.
     """
 
     format: str | None = None
@@ -95,6 +97,7 @@ class ReadOptions:
     kinds: Mapping[str, str] = field(default_factory=dict)
     orders: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     target: str | None = None
+    windows: WindowOptions | None = None
 
     def __post_init__(self) -> None:
         faults = [fault for fault in _faults(self) if fault is not None]
@@ -112,6 +115,7 @@ class ReadOptions:
             "missing_tokens": list(self.missing_tokens),
             "kinds": dict(self.kinds),
             "orders": {name: list(order) for name, order in self.orders.items()},
+            "windows": None if self.windows is None else self.windows.to_json(),
         }
 
     @classmethod
@@ -137,6 +141,8 @@ class ReadOptions:
             values["missing_tokens"] = tuple(values["missing_tokens"])
         if "orders" in values:
             values["orders"] = {name: tuple(map(canonical_text, order)) for name, order in values["orders"].items()}
+        if "windows" in values:
+            values["windows"] = WindowOptions.from_json(values["windows"])
         return cls(**values)
 
 

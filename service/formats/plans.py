@@ -77,9 +77,10 @@ def check_options(names: Iterable[str], options: ReadOptions, *, is_delimited: b
                 )
     if options.target is not None and options.target not in present:
         faults.add(Fault(f"there is no column {shown(options.target)}", parameter="options.target"))
+    _check_windows(options, present, faults)
     faults.raise_if_any("The reading options do not fit the file")
     kept = [name for name in known if options.kinds.get(name) != EXCLUDED]
-    if len(kept) < 2:
+    if len(kept) < (1 if options.windows is not None else 2):
         raise Invalid(
             f"The table has {len(kept)} column{'s' if len(kept) != 1 else ''}; at least 2 are needed, something to "
             f"learn from and a target.{_ADVICE if is_delimited else ''}",
@@ -92,6 +93,20 @@ def check_options(names: Iterable[str], options: ReadOptions, *, is_delimited: b
                 )
             ],
         )
+
+
+def _check_windows(options: ReadOptions, present: set[str], faults: Faults) -> None:
+    """Columns that windows speak of are there, and the new one is not."""
+    if options.windows is None:
+        return
+    for place, name in options.windows.named():
+        if name not in present or options.kinds.get(name) == EXCLUDED:
+            missing = "the file does not have" if name not in present else "is left out as asked"
+            message = f"windows speaks of a column {shown(name)} that {missing}"
+            faults.add(Fault(message, parameter=f"options.windows.{place}"))
+    if options.windows.name in present:
+        message = f"there is a column {shown(options.windows.name)} already; give another windows.name"
+        faults.add(Fault(message, parameter="options.windows.name"))
 
 
 def plan_column(name: str, options: ReadOptions, declared: Declared | None) -> Plan:

@@ -60,6 +60,21 @@ class DatasetProfile(Answer):
     columns: list[dict[str, Any]]
 
 
+class Windows(RequestBody):
+    """A column to add: the steps before each row, as a sequence. Rows that have too few are left out."""
+
+    columns: Annotated[list[str], Field(min_length=1, max_length=10_000)] = Field(
+        description="numeric columns, whose numbers make a step"
+    )
+    length: int = Field(ge=1, le=10_000, description="steps of a window")
+    name: ShortText = Field("past", description="of the new column")
+    time: str | None = Field(None, description="numeric column that orders the rows; null: they are in order")
+    groups: str | None = Field(None, description="column that tells which series a row is of; null: there is one")
+    gap: Annotated[float, Field(gt=0)] | None = Field(
+        None, description="largest difference of times between neighbours; null: 1.5 times the median one"
+    )
+
+
 class Revision(RequestBody):
     """What shall be read differently; absent fields stay as they were."""
 
@@ -77,3 +92,4 @@ class Revision(RequestBody):
     thousands: Annotated[str, Field(max_length=1)] | None = None
     header: bool | None = None
     target: str | None = None
+    windows: Windows | None = None
