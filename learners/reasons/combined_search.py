@@ -18,16 +18,17 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from learners.reasons.mixed_search import MixedSearch, MixedSeeker, too_many_nodes
+from learners.reasons.path_prices import SumPrices, prices_of
 from learners.reasons.path_regions import AtLeast, HalfSpace, Path, narrowed, paths_of
 from learners.reasons.programmes import Programmes
 from learners.reasons.records import Asked, Change, Counterfactual, SearchEnded, Ways, shown_cell
 from learners.reasons.region_steps import KnownSteps, RegionSteps, Way
-from learners.reasons.regions import Levels, Numbers, Region
+from learners.reasons.regions import Cells, Levels, Numbers, Region
 from learners.reasons.scales import Scales
 from learners.reasons.targets import Target, answers_of
 from learners.reasons.wishes import Wishes
@@ -44,12 +45,23 @@ MAX_CUTS = 2_000
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A region of a leaf's rows and its nearest row; ``solved``: with the sums."""
+    """A region of a leaf's rows and its nearest row.
+
+    Attributes:
+        solved: whether that satisfies the sums.
+        search: for one that does, once it has begun, and how much ``more`` that costs at least.
+    """
 
     path: Path
     region: Region
     way: Way
     solved: bool = False
+    search: Iterator[float | Way] | None = None
+    more: float = 0.0
+
+
+#: What is sorted by, the leaf, a number, and a region, or the path of a leaf that has not been looked at.
+_Entry: TypeAlias = tuple[tuple[float, float], int, int, _Candidate | Path]
 
 
 class CombinedSeeker:
@@ -83,10 +95,11 @@ class CombinedSeeker:
         self.steps = RegionSteps(learner.columns_, wishes, scales, by_distance=by_distance)
         self.programmes = Programmes(self.steps)
         self.mixes = MixedSeeker(learner, target, self.steps)
-        leaves = learner.tree_.leaves()
-        self.wanted = leaves[target.holds(learner.packed_tree_.answers[leaves])].tolist()
+        self.prices = prices_of(learner)
+        self.sums = SumPrices.of(learner.tree_.combined, self.steps)
+        self.is_wanted = target.holds(learner.packed_tree_.answers[self.prices.leaves])
         self.cuts = 0
-        self._heap: list[tuple[tuple[float, float], int, int, _Candidate]] = []
+        self._heap: list[_Entry] = []
 
     def find(self, row: FloatArray) -> Ways:
         """The nearest ways of one row, shape (d,)."""
@@ -121,6 +134,8 @@ class CombinedSeeker:
     def _complete(self, done: set[int]) -> Iterator[tuple[int, Way]]:
         """Of the regions that wait the nearest rows that satisfy all that their paths ask, the nearest first."""
         for _, leaf, _, candidate in sorted(self._heap, key=lambda entry: entry[:3]):
+            if isinstance(candidate, Path):
+                continue
             asked: tuple[AtLeast | HalfSpace, ...] = (*candidate.path.counts, *candidate.path.sums)
             if leaf not in done and all(one.holds(candidate.way.cells) for one in asked):
                 done.add(leaf)
@@ -135,16 +150,19 @@ class CombinedSeeker:
         Raises:
             SearchEnded: too many regions, sets of columns or programmes had to be looked at.
         """
-        known: KnownSteps = {}
+        known = self.steps.steps(row, paths_of(self.learner).sets)
         numbers = itertools.count()
         heap = self._heap
 
         def push(found: Iterator[_Candidate]) -> None:
             for one in found:
-                key = self.steps.key(*self._least(one))
-                heapq.heappush(heap, (key, one.path.leaf, next(numbers), one))
+                cost, distance = self._least(row, one, known)
+                if cost < math.inf and distance < math.inf:
+                    key = self.steps.key(cost, distance)
+                    heapq.heappush(heap, (key, one.path.leaf, next(numbers), one))
 
-        push(self._first(row, known))
+        heap += self._first(row)
+        heapq.heapify(heap)
         while True:
             while (mixed := mixes.next_before(heap[0][0] if heap else None)) is not None:
                 if (leaf := self.mixes.leaf(mixed.cells)) not in done:
@@ -153,24 +171,32 @@ class CombinedSeeker:
             if not heap:
                 return
             _, leaf, _, candidate = heapq.heappop(heap)
-            if leaf in done:
-                continue
-            missed = next((one for one in candidate.path.counts if not one.holds(candidate.way.cells)), None)
-            if missed is not None:
-                push(self._cut(row, candidate, missed, known))
-            elif any(not one.holds(candidate.way.cells) for one in candidate.path.sums):
-                push(self._solved(row, candidate))
-            else:
+            parts = iter(()) if leaf in done else self._parts(row, candidate, known)
+            if parts is not None:
+                push(parts)
+            elif isinstance(candidate, _Candidate):
                 done.add(leaf)
                 yield leaf, candidate.way
 
-    def _first(self, row: FloatArray, known: KnownSteps) -> Iterator[_Candidate]:
-        """What the paths ask of single columns."""
-        paths = paths_of(self.learner)
-        for leaf in self.wanted:
-            path = paths.path(leaf)
-            if path is not None:
-                yield from self._candidate(row, path, path.region, known)
+    def _parts(self, row: FloatArray, candidate: _Candidate | Path, known: KnownSteps) -> Iterator[_Candidate] | None:
+        """A path's region, a region cut, or with its nearest row by the sums; None where that satisfies all already."""
+        if isinstance(candidate, Path):
+            return self._candidate(row, candidate, candidate.region, known)
+        cells = candidate.way.cells
+        missed = next((one for one in candidate.path.counts if not one.holds(cells)), None)
+        if missed is not None:
+            return self._cut(row, candidate, missed, known)
+        if any(not one.holds(cells) for one in candidate.path.sums):
+            return self._solved(row, candidate)
+        return None
+
+    def _first(self, row: FloatArray) -> list[_Entry]:
+        """The paths of the wanted leaves, by what they take at least."""
+        open_, costs, distances = self.prices.of_row(row, self.steps, self.sums)
+        places = np.flatnonzero(open_ & self.is_wanted)
+        keys = map(self.steps.key, costs[places].tolist(), distances[places].tolist())
+        every = paths_of(self.learner).every
+        return [(key, every[place].leaf, -1, every[place]) for key, place in zip(keys, places.tolist(), strict=True)]
 
     def _candidate(self, row: FloatArray, path: Path, region: Region, known: KnownSteps) -> Iterator[_Candidate]:
         """A region with its nearest row, if there is one."""
@@ -195,26 +221,58 @@ class CombinedSeeker:
             yield from self._candidate(row, candidate.path, region | {feature: part}, known)
 
     def _solved(self, row: FloatArray, candidate: _Candidate) -> Iterator[_Candidate]:
-        """The region with its nearest row that satisfies the sums."""
+        """The region with its nearest row that satisfies the sums, or with what that costs at least."""
+        search = candidate.search or self.programmes.ways(row, candidate.region, candidate.way, candidate.path.sums)
         try:
-            way = self.programmes.nearest(row, candidate.region, candidate.way, candidate.path.sums)
+            found = next(search, None)
         except SearchEnded as ended:
             if ended.best is not None:
                 way, leaf = ended.best, candidate.path.leaf
                 best = replace(candidate, way=way, solved=True)
                 self._heap.append((self.steps.key(way.cost, way.distance), leaf, -1, best))
             raise
-        if way is not None:
-            yield replace(candidate, way=way, solved=True)
+        if isinstance(found, Way):
+            yield replace(candidate, way=found, solved=True)
+        elif found is not None:
+            yield replace(candidate, search=search, more=found)
 
-    def _least(self, candidate: _Candidate) -> tuple[float, float]:
-        """No row of the region costs less, or is nearer: of sums that its nearest row misses each asks for more."""
+    def _least(self, row: FloatArray, candidate: _Candidate, known: KnownSteps) -> tuple[float, float]:
+        """No row of the region costs less, or is nearer: what its nearest row misses asks for more."""
         way = candidate.way
         more = [
             self._more(way, one) for one in candidate.path.sums if not candidate.solved and not one.holds(way.cells)
         ]
+        more += [self._more_sets(row, way, one, known) for one in candidate.path.counts if not one.holds(way.cells)]
         costs, distances = zip(*more, strict=True) if more else ((0.0,), (0.0,))
-        return way.cost + max(costs), way.distance + max(distances)
+        return way.cost + max(*costs, 0.0 if candidate.solved else candidate.more), way.distance + max(distances)
+
+    def _more_sets(self, row: FloatArray, way: Way, missed: AtLeast, known: KnownSteps) -> tuple[float, float]:
+        """What it takes at least to satisfy a count: as many columns as its missing sets are of, the nearest ones."""
+        prices: dict[int, tuple[float, float]] = {}
+        sets_of: dict[int, int] = {}
+        held = 0
+        for feature, one in missed.sets:
+            if one.holds(float(way.cells[feature])):
+                held += 1
+                continue
+            sets_of[feature] = sets_of.get(feature, 0) + 1
+            price = self._price_of_set(row, way, feature, one, known)
+            before = prices.get(feature, price)
+            prices[feature] = min(before[0], price[0]), min(before[1], price[1])
+        n_columns = -(-(missed.need - held) // max(sets_of.values()))
+        costs, distances = (sorted(one)[:n_columns] for one in zip(*prices.values(), strict=True))
+        return math.fsum(costs) * (1 - 1e-9), math.fsum(distances) * (1 - 1e-9)
+
+    def _price_of_set(
+        self, row: FloatArray, way: Way, feature: int, one: Cells, known: KnownSteps
+    ) -> tuple[float, float]:
+        """What one more set of a count takes at least; nothing where its column moves anyway."""
+        if feature in way.steps:
+            return 0.0, 0.0
+        step = self.steps.step(row, feature, one, known)
+        if step is None:
+            return math.inf, math.inf
+        return float(self.steps.wishes.costs[feature]), step[1] * float(self.steps.weights[feature])
 
     def _more(self, way: Way, missed: HalfSpace) -> tuple[float, float]:
         """What it takes at least to satisfy one sum: the cheapest column, and the one that moves it fastest."""

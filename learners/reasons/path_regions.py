@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -71,12 +72,25 @@ class PathRegions:
         numeric = np.array([column.is_numeric for column in columns], dtype=np.bool_)
         self._low, self._high = nodes.child_bounds(numeric)
         self._known: dict[int, Path | None] = {}
+        self._terms: dict[tuple[Term, bool, bool], Cells] = {}
 
     def path(self, leaf: int) -> Path | None:
         """What a leaf asks; None where nothing satisfies it."""
         if leaf not in self._known:
             self._known[leaf] = self._made(leaf)
         return self._known[leaf]
+
+    @cached_property
+    def every(self) -> list[Path]:
+        """Those of all leaves that some row satisfies."""
+        return [path for leaf in self._nodes.leaves().tolist() if (path := self.path(leaf)) is not None]
+
+    @cached_property
+    def sets(self) -> list[tuple[int, Cells]]:
+        """The sets of cells of all counts, each once."""
+        return list(
+            {(feature, cells): None for path in self.every for one in path.counts for feature, cells in one.sets}
+        )
 
     def _made(self, leaf: int) -> Path | None:
         nodes, d = self._nodes, len(self._columns)
@@ -139,6 +153,12 @@ class PathRegions:
 
     def term_cells(self, term: Term, *, holds: bool, unknown: bool) -> Cells:
         """The cells for which a term holds, or does not; it mirrors :meth:`Term.holds`."""
+        key = term, holds, unknown
+        if key not in self._terms:
+            self._terms[key] = self._cells_of(term, holds=holds, unknown=unknown)
+        return self._terms[key]
+
+    def _cells_of(self, term: Term, *, holds: bool, unknown: bool) -> Cells:
         column, opposite = self._columns[term.feature], term.negated == holds
         if column.is_numeric:
             low, high = (term.number, math.inf) if opposite else (-math.inf, term.number)

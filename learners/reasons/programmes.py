@@ -2,9 +2,10 @@
 
 Beside the columns that a region makes change, some of those in the sums may change. Sets of them are tried from the
 cheapest on; of equally cheap ones the nearest counts. Where one column is left to move, the sums leave an interval of
-it; for several, the sum of their scaled distances is least by a linear programme (HiGHS, by scipy), with whole numbers
-where only these make sense. A programme keeps a little clear of the thresholds, since it knows them to 1e-7 only; then
-each value goes back towards the row's own, double by double, as far as the tree's own sums allow.
+it; for two or three, all corners are looked at (:mod:`learners.reasons.corners`); for more, the sum of their scaled
+distances is least by a linear programme (HiGHS, by scipy), with whole numbers where only these make sense. Both keep a
+little clear of the thresholds, since a programme knows them to 1e-7 only; then each value goes back towards the row's
+own, double by double, as far as the tree's own sums allow.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from learners.reasons.corners import MOST_COLUMNS, MOST_CORNERS, n_corners, nearest_corner
 from learners.reasons.demands import least_above
 from learners.reasons.path_regions import HalfSpace
 from learners.reasons.records import SearchEnded
@@ -61,7 +63,6 @@ class Programmes:
     def begin(self) -> None:
         """Begin with the work of another row."""
         self._sets = self._programmes = 0
-        self._best: Way | None = None
 
     def nearest(self, row: FloatArray, region: Region, way: Way, sums: Sequence[HalfSpace]) -> Way | None:
         """The nearest row of a region that satisfies sums, of which ``way`` is the nearest without them.
@@ -69,38 +70,40 @@ class Programmes:
         Raises:
             SearchEnded: too many sets of columns or programmes had to be looked at.
         """
+        found = [one for one in self.ways(row, region, way, sums) if isinstance(one, Way)]
+        return found[-1] if found else None
+
+    def ways(self, row: FloatArray, region: Region, way: Way, sums: Sequence[HalfSpace]) -> Iterator[float | Way]:
+        """At last the nearest row, if there is one; before, again and again, what it costs more than ``way`` at least.
+
+        Raises:
+            SearchEnded: too many sets of columns or programmes had to be looked at.
+        """
         sums = [one for one in sums if not math.isnan(one.test.value(way.cells))]
         rooms = self._rooms(row, region, sums)
-        try:
-            return self._nearest(row, rooms, way, sums)
-        except SearchEnded as ended:
-            ended.best = self._best
-            raise
-
-    def _nearest(self, row: FloatArray, rooms: dict[int, _Room], way: Way, sums: Sequence[HalfSpace]) -> Way | None:
         always, open_ = self._split(way, rooms)
-        best: tuple[tuple[float, float], Way] | None = None
-        self._best = None
+        best: tuple[float, Way] | None = None
+        before = 0.0
         for price, extra in _cheapest_first(open_, self._prices(open_)):
-            if best is not None and price > best[0][0] + _TIE * abs(best[0][0]):
+            if best is not None and price > best[0] + _TIE * abs(best[0]):
                 break
-            self._sets += 1
-            if self._sets > MAX_SETS:
-                raise _too_many(f"{MAX_SETS} sets of columns")
+            if price > before and best is None:
+                before = price
+                yield price * (1 - _TIE)
             moved = {feature: rooms[feature] for feature in (*always, *extra)}
             if not _may_hold(way.cells, sums, moved):
                 continue
-            if best is not None and way.distance + self._at_least(way, sums, moved) >= best[0][1]:
+            if best is not None and way.distance + self._at_least(way, sums, moved) >= best[1].distance:
                 continue
-            cells = self._solved(way.cells, sums, moved)
-            if cells is None:
-                continue
-            found = self._way(row, cells, way)
-            distance = found.distance
-            if best is None or distance < best[0][1]:
-                best = ((min(price, best[0][0]) if best else price, distance), found)
-                self._best = found
-        return None if best is None else best[1]
+            try:
+                cells = self._solved(way.cells, sums, moved)
+            except SearchEnded as ended:
+                ended.best = None if best is None else best[1]
+                raise
+            if cells is not None and (best is None or self._way(row, cells, way).distance < best[1].distance):
+                best = (price if best is None else best[0], self._way(row, cells, way))
+        if best is not None:
+            yield best[1]
 
     def _rooms(self, row: FloatArray, region: Region, sums: Sequence[HalfSpace]) -> dict[int, _Room]:
         """Of each column in the sums that may be changed, where to."""
@@ -162,6 +165,9 @@ class Programmes:
 
     def _solved(self, cells: FloatArray, sums: Sequence[HalfSpace], moved: dict[int, _Room]) -> FloatArray | None:
         """The nearest row in which just these columns may be others; None where none satisfies the sums."""
+        self._sets += 1
+        if self._sets > MAX_SETS:
+            raise _too_many(f"{MAX_SETS} sets of columns")
         for clearance in _CLEARANCES:
             found = self._guess(cells, sums, moved, clearance)
             if found is None:
@@ -176,49 +182,65 @@ class Programmes:
         """About the nearest row, by a linear programme over the moved values and how far each is from its own."""
         if len(moved) < 2:
             return _alone(cells, sums, moved, clearance)
+        features = list(moved)
+        n = len(features)
+        integral = [room.integral for room in moved.values()]
+        scale = np.array([room.scale for room in moved.values()])
+        start = np.array([cells[feature] if math.isnan(room.own) else room.own for feature, room in moved.items()])
+        origin = np.where(integral, 0.0, start)
+        rows, tops = np.empty((len(sums), n)), np.empty(len(sums))
+        for place, one in enumerate(sums):
+            slope, rest = _slopes(one, cells, features, origin)
+            own = slope * scale
+            size = float(np.abs(own).max()) or 1.0
+            sign = -1.0 if one.above else 1.0
+            rows[place] = sign * own / size
+            tops[place] = sign * (one.threshold - rest) / size - clearance
+        known = np.array([not math.isnan(room.own) for room in moved.values()])
+        weights = self._steps.weights[features] * known
+        weights = weights / np.array([self._steps.scales.width[one] / room.scale for one, room in moved.items()])
+        low = np.array([(room.low - base) / room.scale for room, base in zip(moved.values(), origin, strict=True)])
+        high = np.array([(room.high - base) / room.scale for room, base in zip(moved.values(), origin, strict=True)])
+        begin = (start - origin) / scale
+        if n <= MOST_COLUMNS and not any(integral) and n_corners(n, len(sums)) <= MOST_CORNERS:
+            solution = nearest_corner(begin, weights, rows, tops, low, high)
+        else:
+            solution = self._programme(begin, weights, rows, tops, low, high, integral)
+        if solution is None:
+            return None
+        found = cells.copy()
+        for place, (feature, room) in enumerate(moved.items()):
+            value = origin[place] + solution[place] * room.scale
+            found[feature] = min(max(round(value) if room.integral else value, room.low), room.high)
+        return found
+
+    def _programme(
+        self,
+        start: FloatArray,
+        weights: FloatArray,
+        slopes: FloatArray,
+        tops: FloatArray,
+        low: FloatArray,
+        high: FloatArray,
+        integral: Sequence[bool],
+    ) -> FloatArray | None:
+        """The same as :func:`nearest_corner` of any columns: n values, and how far each is from the start."""
         from scipy.optimize import LinearConstraint, milp  # takes a while to load
 
         self._programmes += 1
         if self._programmes > MAX_PROGRAMMES:
             raise _too_many(f"{MAX_PROGRAMMES} linear programmes")
-        features = list(moved)
-        n = len(features)
-        scale = np.array([room.scale for room in moved.values()])
-        start = np.array([cells[feature] if math.isnan(room.own) else room.own for feature, room in moved.items()])
-        origin = np.where([room.integral for room in moved.values()], 0.0, start)
-        rows, tops = [], []
-        for one in sums:
-            slope, rest = _slopes(one, cells, features, origin)
-            own = slope * scale
-            size = float(np.abs(own).max()) or 1.0
-            sign = -1.0 if one.above else 1.0
-            rows.append(np.concatenate((sign * own / size, np.zeros(n))))
-            tops.append(sign * (one.threshold - rest) / size - clearance)
-        for place in range(n):
-            for sign in (1.0, -1.0):
-                line = np.zeros(2 * n)
-                line[place], line[n + place] = sign, -1.0
-                rows.append(line)
-                tops.append(sign * (start[place] - origin[place]) / scale[place])
-        known = np.array([not math.isnan(room.own) for room in moved.values()])
-        weights = self._steps.weights[features] * known
-        weights = weights / np.array([self._steps.scales.width[one] / room.scale for one, room in moved.items()])
-        low = [(room.low - base) / room.scale for room, base in zip(moved.values(), origin, strict=True)]
-        high = [(room.high - base) / room.scale for room, base in zip(moved.values(), origin, strict=True)]
+        n, one = len(start), np.eye(len(start))
+        lines = np.block([[slopes, np.zeros_like(slopes)], [one, -one], [-one, -one]])
         solution = milp(
             np.concatenate((np.zeros(n), weights)),
-            constraints=LinearConstraint(np.array(rows), ub=np.array(tops)),
-            integrality=np.concatenate(([int(room.integral) for room in moved.values()], np.zeros(n))),
+            constraints=LinearConstraint(lines, ub=np.concatenate((tops, start, -start))),
+            integrality=np.concatenate((np.array(integral, np.int64), np.zeros(n))),
             bounds=(np.concatenate((low, np.zeros(n))), np.concatenate((high, np.full(n, np.inf)))),
             options={"mip_rel_gap": 0.0},
         )
-        if solution.x is None:
-            return None
-        found = cells.copy()
-        for place, (feature, room) in enumerate(moved.items()):
-            value = origin[place] + solution.x[place] * room.scale
-            found[feature] = min(max(round(value) if room.integral else value, room.low), room.high)
-        return found
+        values: FloatArray | None = None if solution.x is None else solution.x[:n]
+        return values
 
 
 def _alone(
@@ -295,6 +317,7 @@ def _drawn_back(cells: FloatArray, sums: Sequence[HalfSpace], moved: dict[int, _
         cells[feature] = goal
         if all(one.holds(cells) for one in sums):
             continue
+        good, bad = _bracketed(cells, feature, good, bad, sums)
         while True:
             middle = good / 2 + bad / 2
             if room.integral:
@@ -308,6 +331,26 @@ def _drawn_back(cells: FloatArray, sums: Sequence[HalfSpace], moved: dict[int, _
                 bad = middle
         cells[feature] = good
     return cells
+
+
+def _bracketed(
+    cells: FloatArray, feature: int, good: float, bad: float, sums: Sequence[HalfSpace]
+) -> tuple[float, float]:
+    """Two values of a column much nearer to each other, with which all sums hold, and do not all hold."""
+    for one in sums:
+        slope, rest = _slopes(one, cells, [feature], np.zeros(1))
+        if slope[0] == 0:
+            continue
+        edge = (one.threshold - rest) / float(slope[0])
+        beside = 16 * math.ulp(max(abs(edge), abs(rest / float(slope[0]))))
+        for value in (edge - beside, edge + beside):
+            if min(good, bad) < value < max(good, bad):
+                cells[feature] = value
+                if all(other.holds(cells) for other in sums):
+                    good = value
+                else:
+                    bad = value
+    return good, bad
 
 
 def _cheapest_first(features: Sequence[int], prices: Sequence[float]) -> Iterator[tuple[float, tuple[int, ...]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,13 +61,36 @@ class RegionSteps:
         for feature, left in region.items():
             if left.holds(float(row[feature])):
                 continue
-            if (feature, left) not in known:
-                known[feature, left] = self._step(row, feature, left)
-            step = known[feature, left]
+            step = self.step(row, feature, left, known)
             if step is None:
                 return None
             cells[feature], steps[feature] = step
         return self.way(cells, steps)
+
+    def step(self, row: FloatArray, feature: int, left: Cells, known: KnownSteps) -> tuple[float, float] | None:
+        """The nearest of some cells of a column that do not hold the row's own, and how far it is; None without any."""
+        if (feature, left) not in known:
+            known[feature, left] = self._step(row, feature, left)
+        return known[feature, left]
+
+    def steps(self, row: FloatArray, sets: Sequence[tuple[int, Cells]]) -> KnownSteps:
+        """The same of many sets of numbers at once."""
+        numbers = [
+            (feature, cells)
+            for feature, cells in sets
+            if isinstance(cells, Numbers) and cells.low < cells.high and not cells.holds(float(row[feature]))
+        ]
+        known: KnownSteps = {}
+        if numbers:
+            features = np.array([feature for feature, _ in numbers])
+            low, high = np.array([(cells.low, cells.high) for _, cells in numbers]).T.copy()
+            blocked, target, distance = nearest_numbers(row, features, low, high, self.wishes, self.scales)
+            blocked |= self.wishes.fixed[features]
+            for one, never, cell, far in zip(
+                numbers, blocked.tolist(), target.tolist(), distance.tolist(), strict=True
+            ):
+                known[one] = None if never else (cell, far)
+        return known
 
     def way(self, cells: FloatArray, steps: dict[int, float]) -> Way:
         """The changed row with what its steps come to."""

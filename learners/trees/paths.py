@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from learners.explanation import AnyCondition, Branch, Condition, PathExplanatio
 from learners.table import UNSEEN, Column
 from learners.trees.combined.column import CombinedColumn
 from learners.trees.combined.tests import LEVELS as TERM_OF_LEVELS
-from learners.trees.combined.tests import CombinedTest, Term
+from learners.trees.combined.tests import CombinedTest, CombinedTests, Term
 from learners.trees.nodes import INTERVALS, LEVELS, THRESHOLD, Nodes
 from learners.trees.traverse import PackedTree
 from learners.types import FloatArray, Int32Array, IntArray, Scalar
@@ -141,8 +142,17 @@ def tested_columns(nodes: Nodes, columns: Sequence[Column]) -> tuple[Column, ...
 
 
 def combined_columns(nodes: Nodes, columns: Sequence[Column]) -> tuple[CombinedColumn, ...]:
-    """The columns of the combined tests of a tree over the columns of a table."""
-    return tuple(_combined_column(test, columns) for test in nodes.combined.tests)
+    """The columns of the combined tests of a tree over the columns of a table, made once for each tree."""
+    known = _known_columns.get(nodes.combined)
+    if known is None or known[0] != tuple(columns):
+        made = tuple(_combined_column(test, columns) for test in nodes.combined.tests)
+        known = _known_columns[nodes.combined] = tuple(columns), made
+    return known[1]
+
+
+_known_columns: WeakKeyDictionary[CombinedTests, tuple[tuple[Column, ...], tuple[CombinedColumn, ...]]] = (
+    WeakKeyDictionary()
+)
 
 
 def _combined_column(test: CombinedTest, columns: Sequence[Column]) -> CombinedColumn:

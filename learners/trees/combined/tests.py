@@ -29,6 +29,8 @@ from learners.types import Array, BoolArray, FloatArray, Int8Array, Int32Array, 
 NUMBER, CODE, LEVELS, WEIGHT = range(4)
 #: Between the values of a count.
 HALF = 0.5
+#: So few values are found one by one.
+_FEW = 2
 
 
 class Term(NamedTuple):
@@ -172,6 +174,9 @@ class CombinedTests:
             cells: the table by column, shape (d, n).
             rows: which row, shape (m,).
         """
+        if len(tests) <= _FEW:
+            pairs = zip(tests.tolist(), rows.tolist(), strict=True)
+            return np.array([self.tests[test].value(cells[:, row].tolist()) for test, row in pairs])
         need, count, start = self.need[tests], self.n_terms[tests], self._start[tests]
         total, held, unknown = np.zeros(len(tests)), np.zeros(len(tests), np.int64), np.zeros(len(tests), np.int64)
         for place in range(int(count.max(initial=0))):

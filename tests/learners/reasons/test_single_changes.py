@@ -29,7 +29,7 @@ def changed_rows(model, row, place):
     return Table(COLUMNS, np.asfortranarray(cells))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.booleans(), st.booleans())
 def test_of_each_column_the_nearest_change_is_that_of_all_its_values(seed, free, by_distance):
     model, rng = random_model(seed, depth=8, follow_missing=bool(seed % 2))

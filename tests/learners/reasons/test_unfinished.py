@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from learners.reasons import Search, Wishes, counterfactuals
+from learners.reasons import Scales, Search, Wishes, counterfactuals
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 from tests.learners.reasons.models import random_rules, row_of
@@ -57,7 +57,8 @@ def test_sums_that_take_too_long_are_told_by_name(monkeypatch, sum_of_two, limit
     monkeypatch.setattr(f"learners.reasons.programmes.{limit}", 0)
     row = table.take(np.array([0]))
     wanted = next(label for label in model.classes_ if label != model.predict(row)[0])
-    (found,) = counterfactuals(model, row, wanted, Search(order="distance"))
+    whole_numbers = Scales.of_table(table)
+    (found,) = counterfactuals(model, row, wanted, Search(order="distance"), whole_numbers)
     assert found == []
     assert f"more than 0 {named}" in found.unfinished
 
