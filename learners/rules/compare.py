@@ -12,6 +12,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from learners.explanation import AnyCondition, Condition, name_text
@@ -81,17 +82,38 @@ def compare_rules(before: RuleSet, after: RuleSet) -> RuleDifference:
 
 def content(rule: Rule) -> str:
     """All that a rule says, as one text: equal texts, equal rules."""
-    return _written(rule, exact=True)
+    return _content(rule, [one.text for one in _by_column(rule)])
 
 
 def structure(rule: Rule) -> str:
     """What a rule says without the numbers in its bounds."""
-    return _written(rule, exact=False)
+    return _structure(rule, [_structure_text(one) for one in _by_column(rule)])
 
 
-def _written(rule: Rule, *, exact: bool) -> str:
-    texts = [one.text if exact or not bounds(one) else _without_bounds(one.condition) for one in _by_column(rule)]
-    return f"{' and '.join(texts) or 'always'}: {rule.conclusion() if exact or rule.distribution else '…'}"
+def contents_and_structures(rules: Iterable[Rule]) -> list[tuple[str, str]]:
+    """Both of many rules, which share their conditions: each condition is looked at once."""
+    known: dict[int, tuple[str, str, str]] = {}
+    found = []
+    for rule in rules:
+        for one in rule.conditions:
+            if id(one) not in known:
+                known[id(one)] = (one.condition.subject, one.text, _structure_text(one))
+        conditions = sorted((known[id(one)] for one in rule.conditions), key=itemgetter(0))
+        texts = [text for _, text, _ in conditions]
+        found.append((_content(rule, texts), _structure(rule, [text for _, _, text in conditions])))
+    return found
+
+
+def _content(rule: Rule, texts: Sequence[str]) -> str:
+    return f"{' and '.join(texts) or 'always'}: {rule.conclusion()}"
+
+
+def _structure(rule: Rule, texts: Sequence[str]) -> str:
+    return f"{' and '.join(texts) or 'always'}: {rule.conclusion() if rule.distribution else '…'}"
+
+
+def _structure_text(one: RuleCondition) -> str:
+    return _without_bounds(one.condition) if bounds(one) else one.text
 
 
 def _by_column(rule: Rule) -> list[RuleCondition]:

@@ -16,8 +16,8 @@ from typing import Any
 from learners.base import Learner
 from learners.explanation import Condition
 from learners.rules.access import count_rules, heaviest_rules, rules_of
-from learners.rules.compare import bounds, content, structure
-from learners.rules.rule import Rule
+from learners.rules.compare import bounds, contents_and_structures
+from learners.rules.rule import Rule, RuleCondition
 from learners.trees.estimator import FittedTree
 from learners.trees.nodes import LEAF, Nodes
 from learners.trees.paths import condition_of, tested_columns
@@ -35,9 +35,10 @@ def digest_rules(learner: Learner) -> dict[str, Any]:
     """
     heaviest = heaviest_rules(learner, MAX_RULES)
     total = _weight_of_all(learner) or 1.0
-    texts = [structure(rule) for rule in heaviest]
+    texts = contents_and_structures(heaviest)
+    known: dict[int, tuple[str, list[float]]] = {}
     supports: dict[str, float] = defaultdict(float)
-    for rule, text in zip(heaviest, texts, strict=True):
+    for rule, (_, text) in zip(heaviest, texts, strict=True):
         supports[_short_hash(text)] += rule.weight / total
     return {
         "n_rules": count_rules(learner),
@@ -46,11 +47,11 @@ def digest_rules(learner: Learner) -> dict[str, Any]:
         "rules": [
             {
                 "structure": text,
-                "content": _short_hash(content(rule)),
-                "bounds": _bounds_by_column(rule),
+                "content": _short_hash(told),
+                "bounds": _bounds_by_column(rule, known),
                 "support": rule.weight / total,
             }
-            for rule, text in zip(heaviest, texts, strict=True)
+            for rule, (told, text) in zip(heaviest, texts, strict=True)
         ],
     }
 
@@ -74,13 +75,24 @@ def _root(learner: Learner) -> dict[str, Any] | None:
     return {"column": column.name, "test": condition_of(nodes, column, 0, 0).text()}
 
 
-def _bounds_by_column(rule: Rule) -> dict[str, list[float]]:
-    """The numbers in a rule; bounds that are levels of an ordinal column are none."""
-    return {
-        one.condition.column: list(bounds(one))
-        for one in rule.conditions
-        if isinstance(one.condition, Condition) and bounds(one) and _is_numeric(one.condition)
-    }
+def _bounds_by_column(rule: Rule, known: dict[int, tuple[str, list[float]]]) -> dict[str, list[float]]:
+    """The numbers in a rule; bounds that are levels of an ordinal column are none.
+
+    ``known`` has the column and the numbers of the conditions that were looked at before, since rules share them.
+    """
+    found = {}
+    for one in rule.conditions:
+        if id(one) not in known:
+            known[id(one)] = _column_and_bounds(one)
+        column, numbers = known[id(one)]
+        if numbers:
+            found[column] = numbers
+    return found
+
+
+def _column_and_bounds(one: RuleCondition) -> tuple[str, list[float]]:
+    told = one.condition
+    return (told.column, list(bounds(one)) if _is_numeric(told) else []) if isinstance(told, Condition) else ("", [])
 
 
 def _is_numeric(told: Condition) -> bool:
@@ -103,8 +115,7 @@ def rule_stability(digests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     for number, digest in enumerate(digests):
         for rule in digest["rules"]:
             by_structure[rule["structure"]].append((number, rule))
-    recurring = [_recurrence(text, found) for text, found in by_structure.items()]
-    recurring.sort(key=lambda record: (-record["fits"], -record["support"], record["structure"]))
+    recurring = sorted((-_fits(found), -_support(found), text) for text, found in by_structure.items())
     roots = Counter(digest["root"]["column"] for digest in digests if digest["root"])
     tests: dict[str, Counter[str]] = defaultdict(Counter)
     for digest in digests:
@@ -118,13 +129,22 @@ def rule_stability(digests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             {"column": column, "fits": count, "tests": dict(tests[column].most_common())}
             for column, count in roots.most_common()
         ],
-        "rules": recurring[:MAX_RULES],
+        "rules": [_recurrence(text, by_structure[text]) for _, _, text in recurring[:MAX_RULES]],
         "rules_total": len(recurring),
     }
 
 
+def _fits(found: Sequence[tuple[int, Mapping[str, Any]]]) -> int:
+    """How many fits have rules of a structure."""
+    return len({number for number, _ in found})
+
+
+def _support(found: Sequence[tuple[int, Mapping[str, Any]]]) -> float:
+    """The mean support of a structure over the fits that have it."""
+    return float(sum(rule["support"] for _, rule in found) / _fits(found))
+
+
 def _recurrence(text: str, found: Sequence[tuple[int, Mapping[str, Any]]]) -> dict[str, Any]:
-    fits = {number for number, _ in found}
     forms: dict[str, set[int]] = defaultdict(set)
     ranges: dict[str, list[list[float]]] = {}
     for number, rule in found:
@@ -135,9 +155,9 @@ def _recurrence(text: str, found: Sequence[tuple[int, Mapping[str, Any]]]) -> di
                 span[0], span[1] = min(span[0], value), max(span[1], value)
     return {
         "structure": text,
-        "fits": len(fits),
+        "fits": _fits(found),
         "identical": max(len(numbers) for numbers in forms.values()),
-        "support": sum(rule["support"] for _, rule in found) / len(fits),
+        "support": _support(found),
         "bounds": {
             column: [{"least": low, "greatest": high} for low, high in spans] for column, spans in ranges.items()
         },

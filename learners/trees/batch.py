@@ -24,7 +24,7 @@ from learners.types import Array, FloatArray, Int32Array, IntArray
 #: Rows that walk together: few enough for their numbers to stay in the cache.
 _ROWS_AT_ONCE = 20_000
 #: From so many walks on machine code is worth its loading, where there is a compiler.
-_MANY_WALKS = 10_000
+_MANY_WALKS = 3_000
 #: The same of rows that are divided.
 _MANY_DIVISIONS = 1_000
 #: So few walks are finished one by one.

@@ -61,6 +61,16 @@ class EngineOptions:
     exclusive: bool
     limits: Limits
 
+    @property
+    def parts(self) -> int:
+        """How many parts a worker takes from the queue at a time.
+
+        One waits beside those in work, so that a process need not wait for the queue to be looked at between two
+        parts; but none that another worker could compute, and none beside a single process, where it could be charged
+        with the worker's death by another part.
+        """
+        return self.processes + (1 if self.exclusive and self.processes > 1 else 0)
+
 
 class Engine:
     """Starts with :meth:`start`, ends with :meth:`hand_over`, after which the process must exit.
@@ -115,7 +125,7 @@ class Engine:
             self.worker_id,
             self._runner,
             self._pace,
-            parts=options.processes,
+            parts=options.parts,
             jobs=4 + 4 * options.processes,
         )
         dispatcher = Dispatcher(self._store, self._pool, self._runner, workflows, self._pace)

@@ -1,7 +1,7 @@
 """Counting the rows of a node by code and class, of several columns in one pass over the rows.
 
 A row's codes lie side by side, so the columns of a row cost one wait for the memory together: rows are gone through
-a block at a time, column after column. Where mass is weight, weights are summed in two tables in turns, the rows at
+a block at a time, two columns after two. Where mass is weight, weights are summed in two tables in turns, the rows at
 odd places in the second; else the second table holds the mass of each code.
 
 Where rows are few beside the codes, the counts of the codes that occur are cleared alone, these codes are noted as
@@ -29,8 +29,6 @@ from learners.types import BoolArray
 
 #: Rows that are gone through for one column after the other: few enough for their codes to stay in the nearest cache.
 _BLOCK = 256
-#: Where a double holds its exponent, by which the place of a single bit is found.
-_FRACTION_BITS, _BIAS = 52, 1023
 
 
 @lean_inner_kernel
@@ -116,9 +114,15 @@ def count_listed(
         else:
             begin = np.uint64(work.listed[j].begin)
             clear_counts(rules, work, begin, begin + np.uint64(work.listed[j].needs))
+    in_pairs = listed & ~1 if rules.unit or rules.mass_is_weight else 0
     for low in range(start, end, _BLOCK):
         high = min(low + _BLOCK, end)
-        for j in range(listed):
+        for j in range(0, in_pairs, 2):
+            if rules.unit:
+                count_two(problem, work, low, high, j)
+            else:
+                weigh_two(problem, work, low, high, j)
+        for j in range(in_pairs, listed):
             if rules.unit:
                 count_rows(problem, work, low, high, j)
             else:
@@ -179,6 +183,50 @@ def count_rows(problem: Problem, work: Work, start: int | np.int64, end: int | n
 
 
 @lean_inner_kernel
+def count_two(problem: Problem, work: Work, start: int | np.int64, end: int | np.int64, j: int) -> None:
+    """The same for two listed columns at once.
+
+    Most rows have the same few codes, and a count can be raised again only when it has been written: meanwhile the
+    other column's is.
+    """
+    place = np.uint64(work.listed[j].place)
+    begin = np.uint64(work.listed[j].begin)
+    other_place = np.uint64(work.listed[j + 1].place)
+    other_begin = np.uint64(work.listed[j + 1].begin)
+    for one in range(np.uint64(start), np.uint64(end)):
+        row = np.uint64(problem.row[one])
+        work.counts[begin + np.uint64(problem.codes[row, place])] += np.int32(1)
+        work.counts[other_begin + np.uint64(problem.codes[row, other_place])] += np.int32(1)
+
+
+@lean_inner_kernel
+def weigh_two(problem: Problem, work: Work, start: int | np.int64, end: int | np.int64, j: int) -> None:
+    """The same as :func:`weigh_rows` for two listed columns at once, where mass is weight; see :func:`count_two`."""
+    place = np.uint64(work.listed[j].place)
+    begin = np.uint64(work.listed[j].begin)
+    other_place = np.uint64(work.listed[j + 1].place)
+    other_begin = np.uint64(work.listed[j + 1].begin)
+    weights = work.weights
+    one = np.uint64(start)
+    last = np.uint64(end - 1)
+    while one < last:
+        row = np.uint64(problem.row[one])
+        next_row = np.uint64(problem.row[one + np.uint64(1)])
+        weight = problem.numbers[WEIGHT, one]
+        next_weight = problem.numbers[WEIGHT, one + np.uint64(1)]
+        weights[np.uint64(0), begin + np.uint64(problem.codes[row, place])] += weight
+        weights[np.uint64(0), other_begin + np.uint64(problem.codes[row, other_place])] += weight
+        weights[np.uint64(1), begin + np.uint64(problem.codes[next_row, place])] += next_weight
+        weights[np.uint64(1), other_begin + np.uint64(problem.codes[next_row, other_place])] += next_weight
+        one += np.uint64(2)
+    if one == last:
+        row = np.uint64(problem.row[one])
+        weight = problem.numbers[WEIGHT, one]
+        weights[np.uint64(0), begin + np.uint64(problem.codes[row, place])] += weight
+        weights[np.uint64(0), other_begin + np.uint64(problem.codes[row, other_place])] += weight
+
+
+@lean_inner_kernel
 def weigh_rows(problem: Problem, rules: Rules, work: Work, start: int | np.int64, end: int | np.int64, j: int) -> None:
     """Add a block of rows to the ``weights`` of a listed column."""
     place = np.uint64(work.listed[j].place)
@@ -203,82 +251,3 @@ def weigh_rows(problem: Problem, rules: Rules, work: Work, start: int | np.int64
         combined = np.uint64(problem.codes[np.uint64(problem.row[one]), place])
         weights[np.uint64(0), begin + combined] += problem.numbers[WEIGHT, one]
         weights[np.uint64(1), begin + (combined & code_bits)] += problem.numbers[rules.mass_row, one]
-
-
-@lean_inner_kernel
-def groups_of_counts(problem: Problem, rules: Rules, work: Work, column: int, rows: int | np.int64) -> tuple[int, bool]:
-    """Fill the groups of a counted column; see :func:`~learners.trees.splitters.groups.fill_groups`."""
-    base = np.int64(work.columns[column].counted)
-    n_codes = np.int64(problem.columns[column].n_codes)
-    label_bits = problem.layout.label_bits
-    groups = 0
-    if notes_codes(combinations_of(problem, column), rows):
-        noted = np.int64(work.columns[column].noted)
-        for first in range(0, n_codes, NOTED_BITS):
-            word = work.noted[noted + first // NOTED_BITS]
-            while word != 0:
-                lowest = word & -word
-                code = first + (np.float64(lowest).view(np.int64) >> _FRACTION_BITS) - _BIAS
-                word &= word - 1
-                if code < n_codes:
-                    groups += put_group(rules, work, groups, code, base + (code << label_bits))
-        last = work.noted[noted + n_codes // NOTED_BITS] >> (n_codes % NOTED_BITS)
-        return groups, (last & 1) == 0
-    for every in range(n_codes):
-        groups += put_group(rules, work, groups, every, base + (every << label_bits))
-    return groups, rules.unit or not put_group(rules, work, groups, n_codes, base + (n_codes << label_bits)) > 0
-
-
-@lean_inner_kernel
-def put_group(rules: Rules, work: Work, groups: int, code: int | np.int64, place: int | np.int64) -> int:
-    """Write a code's counts into the next group; returns 0 if there are none, else 1."""
-    if rules.unit and rules.n_stats == 2:
-        at = np.uint64(place)
-        negatives = np.int64(work.counts[at])
-        return put_two_classes(work, groups, code, negatives, np.int64(work.counts[at + np.uint64(1)])) - groups
-    if rules.unit:
-        return put_counts(rules, work, groups, code, place)
-    return 1 if put_weights(rules, work, groups, code, place) > 0.0 else 0
-
-
-@lean_inner_kernel
-def put_two_classes(
-    work: Work, groups: int, code: int | np.int64, negatives: int | np.int64, positives: int | np.int64
-) -> int:
-    """Write a group of two classes in the next place; returns the number of groups, an empty one not counted."""
-    place = np.uint64(groups)  # an index that may be negative would cost more
-    work.group_stats[place, 0] = float(negatives)
-    work.group_stats[place, 1] = float(positives)
-    work.groups[place].code = code
-    work.groups[place].mass = float(negatives + positives)
-    return groups + (1 if negatives + positives > 0 else 0)
-
-
-@lean_inner_kernel
-def put_counts(rules: Rules, work: Work, group: int, code: int | np.int64, place: int | np.int64) -> int:
-    """Write a code's counts into a group; returns 0 if there are none, else 1."""
-    rows = np.int64(0)
-    for k in range(rules.n_stats):
-        own = np.int64(work.counts[place + k])
-        work.group_stats[group, k] = float(own)
-        rows += own
-    work.groups[group].code = code
-    work.groups[group].mass = float(rows)
-    return 1 if rows > 0 else 0
-
-
-@lean_inner_kernel
-def put_weights(rules: Rules, work: Work, group: int, code: int | np.int64, place: int | np.int64) -> float:
-    """Write a code's weights into a group; returns its mass."""
-    mass = 0.0
-    for k in range(rules.n_stats):
-        own = work.weights[0, place + k]
-        if rules.mass_is_weight:
-            own += work.weights[1, place + k]
-            mass += own
-        work.group_stats[group, k] = own
-    if not rules.mass_is_weight:
-        mass = work.weights[1, place]
-    work.groups[group].code = code
-    work.groups[group].mass = mass
-    return float(mass)

@@ -13,7 +13,8 @@ from learners._accel import lean_inner_kernel
 from learners.trees.coding import code_at
 from learners.trees.criteria import VARIANCE
 from learners.trees.problem import CENTRED, WEIGHT, Problem, Rules, Work
-from learners.trees.splitters.counting import groups_of_counts, notes_codes, put_two_classes
+from learners.trees.splitters.counted_groups import groups_of_counts, put_two_classes
+from learners.trees.splitters.counting import notes_codes
 from learners.types import IntArray
 
 _BLOCK = 12

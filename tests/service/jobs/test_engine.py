@@ -7,6 +7,8 @@ import signal
 
 import pytest
 
+from service.jobs.engine import EngineOptions
+from service.settings import Limits
 from service.store import models
 from tests.service.jobs.conftest import is_alive, versions, wait_for
 
@@ -92,6 +94,14 @@ def test_a_failure_says_which_column_or_parameter(work, house, action, error):
     house.worker()
     job = work.wait(work.submit({"fold-1": ECHO, "fit": {"do": action}}))
     assert (job.state, job.error) == ("failed", error)
+
+
+@pytest.mark.parametrize(("processes", "exclusive", "parts"), [(1, True, 1), (2, True, 3), (2, False, 2)])
+def test_one_part_waits_beside_those_in_work_where_no_other_worker_could_compute_it(
+    processes, exclusive, parts, tmp_path
+):
+    options = EngineOptions("sqlite://", "", processes, tmp_path, exclusive, Limits())
+    assert options.parts == parts
 
 
 def test_an_unforeseen_error_fails_the_job_without_telling_data(work, house):
