@@ -121,8 +121,8 @@ def impurity_importances(trees: list[Nodes], weights: FloatArray, table: Table) 
     """The mean over trees, by their weights, of each column's share of the decrease; shape (d,), summing to 1 or 0."""
     total = np.zeros(table.n_columns)
     for tree, weight in zip(trees, weights.tolist(), strict=True):
-        inner = tree.feature >= 0
-        decrease = tree.weight[inner] * tree.gain[inner]
-        own = np.bincount(tree.feature[inner], weights=decrease, minlength=table.n_columns)
+        inner = np.flatnonzero(tree.feature >= 0)
+        decrease = tree.weight.take(inner) * tree.gain.take(inner)
+        own = np.bincount(tree.feature.take(inner), weights=decrease, minlength=table.n_columns)
         total += weight * own / own.sum() if own.sum() > 0 else 0.0
     return total / total.sum() if total.sum() > 0 else total
