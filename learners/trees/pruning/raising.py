@@ -4,11 +4,10 @@ C4.5's third choice beside "keep the subtree" and "make it a leaf" (Quinlan 1993
 the order and with the constants of Weka's J48). All training rows of the node then run down the
 raised branch, so its leaves are estimated anew, and the raised subtree is pruned once more.
 
-To estimate a raised branch, only the rows of the other branches have to run down it: a row is among those at
-most log2(n) times on its way up, since the raised branch is the heaviest. With them run the rows of which a
-tested value is missing, wherever they are, since the branches' shares change with the rows; all others stay.
-Only where such an estimate comes so near to another that rounding could decide, all rows of the node run. So
-they do when a branch is raised and some value is missing. What is raised is estimated anew, node by node.
+Of rows with missing values all of a node run again when its branch is raised, since the branches' shares change with
+the rows; else only those of the other branches do: a row is among those at most log2(n) times on its way up, since
+the raised branch is the heaviest. What is raised is estimated anew, node by node. For what is only tried see
+:mod:`learners.trees.pruning.raising_trial`.
 """
 
 from __future__ import annotations
@@ -50,12 +49,10 @@ from learners.trees.pruning.raising_rows import (
     descend,
     make_leaf,
 )
+from learners.trees.pruning.raising_trial import errors_of_branch
 from learners.trees.setup import has_gaps, read_only
 from learners.trees.traverse import pack
 from learners.types import BoolArray, FloatArray, Int32Array, IntArray
-
-#: Estimates of a branch are compared anew with all rows where they are nearer than this share of the errors.
-DOUBT = 1e-9
 
 
 def prune_with_raising(
@@ -93,7 +90,7 @@ def prune_with_raising(
     coded = [not column.is_numeric for column in columns] + [False] * len(nodes.combined)
     extended = read_only(nodes.combined.extended(cells))
     divided = _may_be_divided(nodes, extended, tested, coded)
-    data = Data(extended, codes.astype(np.int64), divided)
+    data = Data(extended, codes.astype(np.int64), divided, bool(0 < divided.mean() <= 0.5))
     raised = _prune(tree, data, weights.astype(np.float64), confidence, normal_quantile(confidence))
     pruned = cut(_unpacked(nodes, tree, raised), tree.links[:, TEST] == LEAF)
     return _measured(pruned, criterion)
@@ -174,6 +171,7 @@ def _prune(tree: Tree, data: Data, weights: FloatArray, confidence: float, quant
     pool = Pool(none, [0][:0], [0.0][:0], [0][:0], np.full(1, -1, dtype=np.int64), none.copy(), [0][:0])
     state = State(
         np.zeros(n_nodes),
+        np.zeros(n_nodes),
         np.ones(n_nodes, dtype=np.bool_),
         np.zeros(n_nodes, dtype=np.bool_),
         np.zeros(n_nodes, dtype=np.bool_),
@@ -187,7 +185,7 @@ def _prune(tree: Tree, data: Data, weights: FloatArray, confidence: float, quant
             everything.row.append(row)
             everything.weight.append(weights[row])
     descend(tree, data, 0, everything, pool, state, How(False, False, True, confidence, quantile, np.inf))
-    if not complete:
+    if data.apart:
         _set_bases(tree, data, pool, state)
     stack = [(0, False)]
     while len(stack) > 0:
@@ -230,6 +228,9 @@ def _replaced(tree: Tree, data: Data, node: int, pool: Pool, state: State, how: 
     """
     as_leaf = estimated_errors(tree.weight[node], tree.value[node], how.confidence, how.quantile)
     state.estimate[node] = as_leaf
+    if data.apart:
+        value = state.base_value[node]
+        state.least[node] = estimated_errors(state.base_weight[node], value, how.confidence, how.quantile)
     if tree.links[node, TEST] == LEAF:
         return False
     heaviest, as_tree = children_of(tree, node).start, 0.0
@@ -239,7 +240,7 @@ def _replaced(tree: Tree, data: Data, node: int, pool: Pool, state: State, how: 
             heaviest = child  # of equally heavy branches the last, as J48 does
     as_branch = as_leaf
     if tree.links[heaviest, TEST] != LEAF:
-        as_branch = _errors_of_branch(tree, data, node, heaviest, pool, state, how, (as_leaf, as_tree))
+        as_branch = errors_of_branch(tree, data, node, heaviest, pool, state, how, (as_leaf, as_tree))
     if as_leaf <= as_tree + SLACK + SMALL and as_leaf <= as_branch + SLACK + SMALL:
         make_leaf(tree, pool, node)
         return False
@@ -250,32 +251,8 @@ def _replaced(tree: Tree, data: Data, node: int, pool: Pool, state: State, how: 
         descend(tree, data, node, entries, pool, state, change)
         return True
     state.estimate[node] = as_tree
+    if data.apart:
+        state.least[node] = 0.0
+        for child in children_of(tree, node):
+            state.least[node] += state.least[child]
     return False
-
-
-@inner_kernel
-def _errors_of_branch(
-    tree: Tree,
-    data: Data,
-    node: int,
-    heaviest: int,
-    pool: Pool,
-    state: State,
-    how: How,
-    others: tuple[float, float],
-) -> float:
-    """The estimated errors of the heaviest branch with all rows of the node; where well above the others, less exact.
-
-    ``others``: those as a leaf and as a tree.
-    """
-    as_leaf, as_tree = others
-    entries = collected(tree, pool, node, heaviest, state, False)
-    trial = How(False, True, False, how.confidence, how.quantile, np.inf)
-    errors = descend(tree, data, heaviest, entries, pool, state, trial)
-    doubt = DOUBT * (1.0 + as_leaf + as_tree)
-    nearest = min(abs(errors + SLACK + SMALL - as_leaf), abs(errors - SLACK - SMALL - as_tree))
-    if how.adding or nearest > doubt:
-        return errors
-    entries = collected(tree, pool, node, -1, state, False)
-    whole = How(False, False, False, how.confidence, how.quantile, max(as_leaf, as_tree) + 1.0)
-    return descend(tree, data, heaviest, entries, pool, state, whole)

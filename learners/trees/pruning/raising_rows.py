@@ -33,6 +33,7 @@ class Data(NamedTuple):
     cells: FloatArray  # (d, n)
     codes: IntArray  # (n,) class of each row
     divided: BoolArray  # (n,) whether some test may divide the row; all others go one way and go it whole
+    apart: bool  # those that may be divided are kept apart from the others: there are some, and not most
 
 
 class Entries(NamedTuple):
@@ -61,10 +62,11 @@ class State(NamedTuple):
     """What is known of each node beside the tree, and room for sums.
 
     ``base_weight`` and ``base_value`` are those of the rows that stay where they are when others are added: of
-    all rows where none may be divided (the tree's own arrays), else of those that may not.
+    all rows where none may be divided (the tree's own arrays), else of those that may not, where these are kept apart.
     """
 
     estimate: FloatArray  # errors of the pruned subtree
+    least: FloatArray  # the same with those rows alone that stay where they are; kept where some may be divided
     stale: BoolArray  # that is out of date
     changed: BoolArray  # got another test or other rows
     has_divided: BoolArray  # rows that may be divided are there
@@ -108,27 +110,18 @@ def descend(tree: Tree, data: Data, start: int, entries: Entries, pool: Pool, st
             share_out(tree, data, node, entries, begin, stack, state, how)
             continue
         if not how.changing:
-            errors = with_leaf(errors, tree, data, node, entries, begin, state, how)
+            counts = class_weights(tree, data, entries, begin)
+            if how.adding:
+                errors -= state.estimate[node]
+                counts += state.base_value[node] * (state.base_weight[node] > 0)  # of an empty leaf, its parent's
+            errors += estimated_errors(counts.sum(), counts, how.confidence, how.quantile)
             if errors > how.limit and not how.adding:
                 return errors
         while len(entries.row) > begin:
             row, weight = entries.row.pop(), entries.weight.pop()
             if how.keeping:
-                attach(pool, data, node, row, weight)
+                attach(pool, node, row, weight, data.apart and data.divided[row])
     return errors
-
-
-@inner_kernel
-def with_leaf(
-    errors: float, tree: Tree, data: Data, node: int, entries: Entries, begin: int, state: State, how: How
-) -> float:
-    """Errors and those estimated of a leaf with the rows of the top segment; in place of its own where they add."""
-    counts = class_weights(tree, data, entries, begin)
-    if how.adding:
-        errors -= state.estimate[node]
-        if state.base_weight[node] > 0:  # else the value is the parent's
-            counts += state.base_value[node]
-    return errors + estimated_errors(counts.sum(), counts, how.confidence, how.quantile)
 
 
 @inner_kernel
@@ -146,7 +139,8 @@ def change(tree: Tree, data: Data, node: int, entries: Entries, begin: int, stat
     n_rows = len(entries.row) - begin
     if not adding:
         tree.weight[node], tree.rows[node] = 0.0, 0
-        set_base(data, node, entries, begin, state)
+        if data.apart:
+            set_base(data, node, entries, begin, state)
     if n_rows > 0:
         if tree.rows[node] == 0:
             tree.value[node] = 0.0  # it was the parent's
@@ -252,8 +246,8 @@ def collected(tree: Tree, pool: Pool, node: int, without: int, state: State, tak
 
 
 @inner_kernel
-def attach(pool: Pool, data: Data, leaf: int, row: int, weight: float) -> None:
-    """Put a row into a leaf's lists."""
+def attach(pool: Pool, leaf: int, row: int, weight: float, apart: bool) -> None:
+    """Put a row into a leaf's list, and into that of rows kept apart if it is one."""
     entry = pool.free[0]
     if entry >= 0:
         pool.free[0] = pool.following[entry]
@@ -265,7 +259,7 @@ def attach(pool: Pool, data: Data, leaf: int, row: int, weight: float) -> None:
         pool.following.append(pool.head[leaf])
         pool.divided_following.append(-1)
     pool.head[leaf] = entry
-    if data.divided[row]:
+    if apart:
         pool.divided_following[entry] = pool.divided_head[leaf]
         pool.divided_head[leaf] = entry
 

@@ -1,5 +1,7 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from learners.table import Column, Kind, Series, Table
 from learners.trees import DecisionTreeClassifier
@@ -7,6 +9,7 @@ from learners.trees.criteria import ENTROPY, GINI, gini
 from learners.trees.nodes import LEAF
 from learners.trees.pruning.error_based import added_errors, prune_error_based
 from learners.trees.pruning.raising import prune_with_raising
+from learners.trees.pruning.raising_trial import LEAST_CONFIDENCE
 from learners.trees.setup import by_column
 from tests.learners.trees.peers import chain
 from tests.learners.trees.random_trees import COLUMNS, branch_of, random_rows, random_tree
@@ -152,6 +155,23 @@ def test_a_chain_with_gaps_equals_the_textbook_form(gaps):
     nodes = DecisionTreeClassifier().fit(Table(COLUMNS, values), target).tree_
     pruned = assert_textbook(nodes, values, codes, np.ones(240))
     assert 10 < pruned.depth.max() < nodes.depth.max()
+
+
+@given(
+    counts=st.lists(st.floats(0, 1e4) | st.integers(0, 20).map(float), min_size=2, max_size=4),
+    more=st.lists(st.floats(0, 100) | st.integers(0, 3).map(float), min_size=4, max_size=4),
+    confidence=st.floats(LEAST_CONFIDENCE, 0.5),
+)
+def test_no_leaf_is_estimated_to_make_fewer_errors_with_more_rows(counts, more, confidence):
+    """So the estimates without the rows that are divided are a bound of those with them."""
+
+    def estimated(weights):
+        total = sum(weights)
+        errors = max(total - max(weights), 0.0)
+        return errors + added_errors(total, errors, confidence) if total >= 1e-6 else 0.0
+
+    grown = [one + other for one, other in zip(counts, more, strict=False)]
+    assert estimated(grown) >= estimated(counts) - 1e-10 * (1 + sum(counts))
 
 
 def test_leaves_hold_the_rows_that_reach_them():
