@@ -139,6 +139,9 @@ def loaded() -> None:
     tree_json(ready)
     tree_picture(ready, View())
     raised(model, np.arange(3.0))
+    many = DecisionTreeClassifier().fit(*data(10_000))  # as many walks as are done by machine code
+    many.predict(data(10_000)[0])
+    many.explain([[np.nan]])
 
 
 def raised(model: DecisionTreeClassifier, cells: FloatArray) -> Nodes:
