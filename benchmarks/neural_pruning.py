@@ -1,4 +1,4 @@
-"""Optimal brain damage against magnitude: test error over the share of links removed, 10 seeds.
+"""Optimal brain damage against magnitude: test error and training loss over the share of links removed, 10 seeds.
 
     python benchmarks/neural_pruning.py [--seeds 10] [--rate 0.05] [--epochs 20]
 
@@ -49,15 +49,15 @@ def wrong(layout: Layout, theta: np.ndarray, sample: Sample) -> float:
 def curve(
     method: str, retrain: Options | None, seed: int, theta: np.ndarray, training: Sample, test: Sample
 ) -> np.ndarray:
-    """Test errors in percent at the shares of LEFT."""
-    links, errors = [int((~LAYOUT.is_bias()).sum())], [wrong(LAYOUT, theta, test)]
+    """Test errors in percent and training losses, at the shares of LEFT; shape (2, shares)."""
     steps = Steps(PROBLEM, theta.copy(), training, None)
+    links, found = [steps.n_links], [(wrong(LAYOUT, theta, test), steps.judged)]
     how, rng = Pruning(method, share=0.1, tolerance=float("inf"), retrain=retrain), np.random.default_rng(seed)
     while steps.n_links > 0.04 * links[0] and steps.go(how, rng):
         links.append(steps.n_links)
-        errors.append(wrong(LAYOUT, steps.network()[0], test))
+        found.append((wrong(LAYOUT, steps.network()[0], test), steps.judged))
     shares = np.array(links) / links[0]
-    return np.interp(LEFT, shares[::-1], np.array(errors)[::-1])
+    return np.array([np.interp(LEFT, shares[::-1], told[::-1]) for told in np.array(found).T])
 
 
 def main() -> None:
@@ -77,18 +77,24 @@ def main() -> None:
         for (method, again), curves in found.items():
             retrain = Options("rprop", given.rate, epochs=given.epochs) if again else None
             curves.append(curve(method, retrain, seed, theta, training, test))
-    print("| share of links left | " + " | ".join(f"{share:.0%}" for share in LEFT) + " |")
+    for place, (what, digits) in enumerate((("wrong test rows, percent", 1), ("training loss, nats", 3))):
+        show(what, digits, {key: np.array(curves)[:, place] for key, curves in found.items()})
+    print(f"{time.process_time() - start:.0f} s of the processor")
+
+
+def show(what: str, digits: int, found: dict[tuple[str, bool], np.ndarray]) -> None:
+    """Means over the seeds, and differences seed by seed with their standard errors."""
+    print(f"| {what}, by links left | " + " | ".join(f"{share:.0%}" for share in LEFT) + " |")
     print("|---" * (len(LEFT) + 1) + "|")
     for (method, again), curves in found.items():
         name = f"{method}, {'trained again' if again else 'not trained again'}"
-        print(f"| {name} | " + " | ".join(f"{error:.1f}" for error in np.mean(curves, axis=0)) + " |")
+        print(f"| {name} | " + " | ".join(f"{one:.{digits}f}" for one in curves.mean(axis=0)) + " |")
     for again in (True, False):
         for method in METHODS[:2]:
-            apart = np.array(found["magnitude", again]) - np.array(found[method, again])
-            mean, error = apart.mean(axis=0), apart.std(axis=0, ddof=1) / np.sqrt(seeds)
-            cells = " | ".join(f"{one:+.1f} +- {two:.1f}" for one, two in zip(mean, error, strict=True))
+            apart = found["magnitude", again] - found[method, again]
+            mean, error = apart.mean(axis=0), apart.std(axis=0, ddof=1) / np.sqrt(len(apart))
+            cells = " | ".join(f"{one:+.{digits}f} +- {two:.{digits}f}" for one, two in zip(mean, error, strict=True))
             print(f"| magnitude less {method}, {'trained again' if again else 'not trained again'} | {cells} |")
-    print(f"{time.process_time() - start:.0f} s of the processor")
 
 
 if __name__ == "__main__":

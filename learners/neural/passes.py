@@ -126,7 +126,7 @@ def _judge(net: Net, sample: Sample, rows: IntArray, units: FloatArray, deltas: 
                 loss += max(score, 0.0) - score * target - np.log(max(output, 1.0 - output))
             elif target != 0.0:
                 loss += target * (top - score)
-            sums[j, r] = weight * apart
+            sums[j, r] = 0.0 if abs(apart) < net.ignored else weight * apart
         found[0] += weight * loss
     if net.loss == _SQUARED:
         by_slopes(code, outputs, sums)

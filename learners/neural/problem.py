@@ -34,11 +34,12 @@ class Sample(NamedTuple):
 
 
 class Net(NamedTuple):
-    """A layout and loss as the kernels know them."""
+    """A layout and loss as the kernels know them; ``ignored``: see :class:`Problem`."""
 
     sizes: IntArray
     codes: IntArray
     loss: int
+    ignored: float
 
 
 class Space(NamedTuple):
@@ -87,6 +88,7 @@ class Problem:
         mask: True of the weights that may differ from 0, shape (P,); ``None``: all.
         ties: group of each weight that shares its value with others, -1 of the rest, shape (P,); ``None``: no groups.
             Tied weights move by the average of their updates.
+        ignored: outputs nearer to their targets than this teach nothing, though they count in the loss; >= 0.
 
     Raises:
         ParameterError: the loss does not go with the last activation, or a shape or value is wrong.
@@ -97,6 +99,7 @@ class Problem:
     decay: FloatArray | float = 0.0
     mask: BoolArray | None = None
     ties: IntArray | None = None
+    ignored: float = 0.0
 
     def __post_init__(self) -> None:
         self.layout.check(self.loss)
@@ -106,11 +109,13 @@ class Problem:
                 raise ParameterError(f"{name} has one entry for each of {size} weights", field=name)
         if not (np.isfinite(self.decay).all() and np.min(self.decay) >= 0):
             raise ParameterError("decay is finite and not below 0", field="decay")
+        if not (np.isfinite(self.ignored) and self.ignored >= 0):
+            raise ParameterError("ignored is finite and not below 0", field="ignored")
 
     def net(self) -> Net:
         """For the kernels."""
         codes = [ACTIVATIONS.index(name) for name in self.layout.activations]
-        return Net(np.array(self.layout.sizes), np.array(codes), LOSSES.index(self.loss))
+        return Net(np.array(self.layout.sizes), np.array(codes), LOSSES.index(self.loss), float(self.ignored))
 
     def hold(self) -> Hold:
         """For the kernels."""

@@ -162,6 +162,8 @@ def train(
     size = f"{len(sample.inputs)} rows, {problem.layout.n_weights} weights"
     progress(0.0, f"epoch 1 of {options.epochs} begins: {size}")
     if options.optimizer == "lbfgs":
+        if problem.ignored:
+            raise ParameterError("lbfgs follows the whole loss: no errors are ignored", field="ignored")
         return _quasi_newton(problem, theta, sample, options, judged, progress)
     judge = sample._replace(inputs=sample.inputs[:0]) if judged is None else judged
     run = _Run(problem, theta, sample, judge, options)

@@ -81,6 +81,14 @@ class GradientParameters(NetworkEstimator):
         maximum=1_000,
         only_with={"optimizer": ("adam", "sgd", "quickprop", "rprop")},
     )
+    ignored_error: float = real(
+        0.0,
+        "Outputs nearer to their targets than this teach nothing (Gorman and Sejnowski 1988: 0.2), so that effort goes "
+        "to the rows that are not learned yet; of numbers in their standard deviations.",
+        minimum=0,
+        maximum=100,
+        only_with={"optimizer": ("adam", "sgd", "quickprop", "rprop")},
+    )
     patience: int | None = integer(
         20,
         "Where rows are held out: epochs without a lower error on them after which training stops. In any case the "

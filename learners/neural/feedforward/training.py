@@ -89,7 +89,8 @@ class TrainedByGradients(GradientParameters):
         return Learned(Layers(layout, trained.theta), _history(trained), _notes(layout, trained), warnings)
 
     def _problem(self, layout: Layout, loss: str, ties: IntArray | None = None) -> Problem:
-        return Problem(layout, loss, np.where(layout.is_bias(), 0.0, float(self.decay)), ties=ties)
+        decay = np.where(layout.is_bias(), 0.0, float(self.decay))
+        return Problem(layout, loss, decay, ties=ties, ignored=float(self.ignored_error))
 
     def _augment(self, inputs: AnyInputs) -> Augment | None:
         """What makes other training inputs in each epoch."""

@@ -10,116 +10,34 @@ import numpy as np
 
 from learners.base import Progress
 from learners.errors import DataError, ParameterError, quoted
-from learners.neural.estimator import NetworkEstimator
 from learners.neural.examples import Examples, Learned, Part
 from learners.neural.inputs import AnyInputs, expected_inputs
-from learners.neural.optimizers import RULES
 from learners.neural.recurrent.inputs import StepInputs, longest
 from learners.neural.recurrent.learning import Errors, learn
 from learners.neural.recurrent.network import RecurrentNetwork
+from learners.neural.recurrent.parameters import StepwiseParameters
+from learners.neural.recurrent.sharing import Sharing
 from learners.neural.recurrent.state import State, columns_before, steps_before
-from learners.neural.recurrent.structure import ACTIVATIONS, Structure
-from learners.neural.recurrent.teaching import EVERY, LAST, NEXT, Following, Lesson, check_following, following, lesson
+from learners.neural.recurrent.structure import Structure
+from learners.neural.recurrent.teaching import NEXT, Following, Lesson, check_following, following, lesson
 from learners.neural.targets import ClassTarget, Link, NumberTarget
 from learners.neural.training import Options, Trained
-from learners.params import choice, flag, integer, learner, real, sizes
+from learners.params import learner
 from learners.table import Column, Kind, Series, Table
 from learners.types import FloatArray, IntArray
 
 #: Most weights: 80 MB, and as much again for each vector of an optimiser.
 MOST_WEIGHTS = 10_000_000
-_PATIENCE = 50
 
 
 @learner
-class StepwiseEstimator(NetworkEstimator):
+class StepwiseEstimator(StepwiseParameters):
     """Base of the networks that go through a row's sequences and texts step by step."""
 
     opened: ClassVar[frozenset[Kind]] = frozenset({Kind.SEQUENCE, Kind.TEXT})
     inputs_type = StepInputs
     network_type = RecurrentNetwork
     is_recurrent: ClassVar[bool]
-
-    hidden_units: tuple[int, ...] = sizes(
-        (8,), "Units of each hidden layer, from the inputs on; at least one layer.", maximum=1_000, most=10
-    )
-    shortcuts: bool = flag(
-        False,
-        "Whether the outputs see the inputs of the last step (of a window, all of it) directly too, so that hidden "
-        "units learn what a linear model lacks.",
-    )
-    activation: str = choice("tanh", tuple(ACTIVATIONS), "What hidden units make of their weighted sum.")
-    taught: str = choice(
-        LAST,
-        (LAST, EVERY, NEXT),
-        "After which steps an answer is wanted in training: the target after a row's last step; the target after each "
-        "of its steps; or after each step the next one's own value, and after the last the target. Rows of which one "
-        "is another's beginning are learned in one pass, so that a row for every beginning teaches an answer for each "
-        "step.",
-    )
-    optimizer: str = choice(
-        "rprop",
-        RULES,
-        "How weights follow the gradient: descent with momentum by batches; quickprop (Fahlman 1988); each with a step "
-        "of its own, by the sign alone (Rprop, Riedmiller and Braun 1993); or Adam (Kingma and Ba 2015) by batches.",
-    )
-    rate: float | None = real(
-        None,
-        "Length of a step: the learning rate; of Rprop the first step of each weight.",
-        minimum=1e-9,
-        maximum=100,
-        none_means="the optimiser's own",
-    )
-    momentum: float = real(
-        0.9,
-        "Share of the last step that the next one repeats.",
-        minimum=0,
-        maximum=0.999,
-        only_with={"optimizer": ("sgd",)},
-    )
-    batch: int | None = integer(
-        None,
-        "Sequences after which weights are changed.",
-        minimum=1,
-        none_means="all of them",
-        only_with={"optimizer": ("sgd", "adam")},
-    )
-    clip: float | None = real(
-        1.0,
-        "Largest norm of the gradient; a longer one is shortened to it.",
-        minimum=0,
-        exclusive_minimum=True,
-        none_means="it may be of any length",
-        only_with={"optimizer": ("sgd", "quickprop", "adam")},
-    )
-    epochs: int = integer(
-        200, "How often training goes through all rows at most.", minimum=1, maximum=100_000, is_size=True
-    )
-    decay: float = real(
-        1e-4,
-        "Weight decay: what is minimised is the mean error and half of this times the sum of the squared weights, "
-        "biases left out.",
-        minimum=0,
-        maximum=1_000,
-    )
-    patience: int | None = integer(
-        _PATIENCE,
-        "Where rows are held out: epochs without a lower error on them after which training stops. In any case the "
-        "weights of the epoch with the least one are kept.",
-        minimum=1,
-        none_means="training does not stop early",
-    )
-
-    def check_together(self) -> None:
-        super().check_together()
-        if not self.hidden_units:
-            raise ParameterError("parameter hidden_units needs at least one layer", field="hidden_units")
-        if self.patience != _PATIENCE and self.validation_fraction == 0:
-            raise ParameterError(
-                f"parameter patience = {quoted(self.patience)} has no effect, since no rows are held out to stop by; "
-                "give validation_fraction",
-                field="patience",
-            )
 
     def check_columns(self, columns: Sequence[Column], target: Column | None) -> None:
         opened = [column for column in columns if column.is_open]
@@ -132,11 +50,15 @@ class StepwiseEstimator(NetworkEstimator):
             check_following(columns, target)
         n_outputs = 1 if target is None or target.is_numeric or len(target.levels) < 3 else len(target.levels)
         plain = [column for column in columns if not column.is_open]
-        self._check_size(self._structure(len(opened) + expected_inputs(plain), n_outputs, "identity"))
+        self._check_size(self._structure(len(opened) + expected_inputs(plain), n_outputs, "identity", 1))
 
-    def _structure(self, n_inputs: int, n_outputs: int, link: Link) -> Structure:
-        hidden = tuple(map(int, self.hidden_units))
+    def _structure(self, n_inputs: int, n_outputs: int, link: Link, delays: int) -> Structure:
+        hidden = self._hidden(delays)
         return Structure(n_inputs, hidden, n_outputs, self.activation, link, self.is_recurrent, bool(self.shortcuts))
+
+    def _hidden(self, delays: int) -> tuple[int, ...]:
+        """Units of each hidden layer, where so many steps are seen together."""
+        return tuple(map(int, self.hidden_units))
 
     def _most_delays(self) -> int:
         """How many steps the inputs of one step are, where sequences are so long."""
@@ -145,6 +67,10 @@ class StepwiseEstimator(NetworkEstimator):
     def _piece(self) -> int:
         """Steps through which errors are carried back; 0 for all."""
         return 0
+
+    def _sharing(self, structure: Structure) -> Sharing | None:
+        """Weights that are one."""
+        return None
 
     def _fit_inputs(self, table: Table, weights: FloatArray) -> AnyInputs:
         return StepInputs.fit(table, weights, scaling=self.scaling, gaps=bool(self.missing_indicators))
@@ -252,10 +178,12 @@ class StepwiseEstimator(NetworkEstimator):
         ]
 
     def _learn(self, examples: Examples, progress: Progress) -> Learned:
-        structure = self._structure(examples.n_inputs * self._delays, examples.n_outputs, examples.link)
+        structure = self._structure(examples.n_inputs * self._delays, examples.n_outputs, examples.link, self._delays)
         self._check_size(structure)
         validation = None if examples.validation is None else self._lesson(examples.validation)
-        errors = Errors(self._piece(), None if self.clip is None else float(self.clip), float(self.decay))
+        sharing = self._sharing(structure)
+        clip = None if self.clip is None else float(self.clip)
+        errors = Errors(self._piece(), clip, float(self.decay), sharing)
         rng = np.random.default_rng(examples.seed)
         trained = learn(
             structure,
@@ -267,7 +195,8 @@ class StepwiseEstimator(NetworkEstimator):
             rng,
             progress,
         )
-        return _learned(RecurrentNetwork(structure, trained.theta, self._delays), trained)
+        n_weights = structure.n_weights if sharing is None else sharing.n_free
+        return _learned(RecurrentNetwork(structure, trained.theta, self._delays), trained, n_weights)
 
     def _options(self) -> Options:
         return Options(
@@ -305,11 +234,11 @@ def _forgetting(column: Column) -> Column:
     return replace(column, levels=column.levels[: column.kind is Kind.SEQUENCE]) if column.is_open else column
 
 
-def _learned(network: RecurrentNetwork, trained: Trained) -> Learned:
+def _learned(network: RecurrentNetwork, trained: Trained, n_weights: int) -> Learned:
     history = trained.history
     columns = {"epoch": np.arange(1.0, len(history.errors) + 1.0), "training_error": history.errors}
     notes: dict[str, Any] = {
-        "weights": network.structure.n_weights,
+        "weights": n_weights,
         "epochs": len(history.errors),
         "stopped": trained.stopped,
         "training_error": float(history.errors[-1]),

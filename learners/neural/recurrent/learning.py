@@ -12,6 +12,7 @@ from learners.base import Progress
 from learners.errors import ParameterError
 from learners.neural.epochs import FAR, fresh_marks
 from learners.neural.optimizers import STEPS, How, Run, step
+from learners.neural.recurrent.sharing import Sharing
 from learners.neural.recurrent.structure import Structure
 from learners.neural.recurrent.teaching import Lesson
 from learners.neural.recurrent.unfolding import Taught, unfold
@@ -27,11 +28,13 @@ class Errors:
         piece: steps through which errors are carried back; 0 for all.
         clip: the gradient's largest norm; ``None`` for any.
         decay: of each weight but the biases: decay w^2 / 2 is minimised beside the mean error.
+        sharing: weights that are one, or ``None``.
     """
 
     piece: int = 0
     clip: float | None = None
     decay: float = 0.0
+    sharing: Sharing | None = None
 
 
 def learn(
@@ -58,7 +61,10 @@ def learn(
     """
     teacher = _Teacher(structure, delays, training, errors)
     judge = None if validation is None else _Teacher(structure, delays, validation, errors)
-    how, run = options.how(teacher.n_sequences), _run(structure.initial(rng), options)
+    theta = structure.initial(rng)
+    if errors.sharing is not None:
+        theta = errors.sharing.alike(theta)
+    how, run = options.how(teacher.n_sequences), _run(theta, options)
     met: list[float] = []
     judged: list[float] = []
     stopped = "epochs"
@@ -130,6 +136,8 @@ class _Teacher:
             error = unfold(theta, self._shape, self._taught, chosen, self._errors.piece, gradient)
             gradient /= max(float(self._by_sequence[chosen].sum()), np.finfo(np.float64).tiny)
             gradient += self._decayed * theta
+            if self._errors.sharing is not None:
+                self._errors.sharing.average(gradient)
             norm = float(np.sqrt((gradient * gradient).sum()))
         if self._errors.clip is not None and norm > self._errors.clip:
             gradient *= self._errors.clip / norm

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from learners.base import Capabilities
+from learners.errors import ParameterError
 from learners.neural.classifier import NetworkClassifier
 from learners.neural.recurrent.estimator import StepwiseEstimator
 from learners.neural.recurrent.recurrent import STEPWISE_CLASSIFIER, STEPWISE_REGRESSOR
+from learners.neural.recurrent.sharing import Sharing, share_steps
+from learners.neural.recurrent.structure import Structure
 from learners.neural.regressor import NetworkRegressor
 from learners.params import integer, learner
 
@@ -27,8 +30,38 @@ class TimeDelayEstimator(StepwiseEstimator):
         is_size=True,
     )
 
+    shared_steps: int | None = integer(
+        None,
+        "Steps that a unit of the first hidden layer sees. There is a copy of each unit, with the same weights, for "
+        "each place in the window, so that what is found does not depend on when it happened.",
+        minimum=1,
+        maximum=10_000,
+        none_means="each sees the whole window, with weights of its own",
+        is_size=True,
+    )
+
+    def check_together(self) -> None:
+        super().check_together()
+        if self.shared_steps is not None and self.shared_steps >= self.window:
+            raise ParameterError(
+                f"parameter shared_steps = {self.shared_steps} leaves one place in window = {self.window}; give less",
+                field="shared_steps",
+            )
+
     def _most_delays(self) -> int:
         return int(self.window)
+
+    def _hidden(self, delays: int) -> tuple[int, ...]:
+        first, *others = super()._hidden(delays)
+        return (first * self._places(delays), *others)
+
+    def _sharing(self, structure: Structure) -> Sharing | None:
+        places = self._places(self._delays)
+        return None if places == 1 else share_steps(structure, self._delays, self._delays - places + 1)
+
+    def _places(self, delays: int) -> int:
+        """At how many places of the window the first hidden layer's units are."""
+        return 1 if self.shared_steps is None else max(1, delays - int(self.shared_steps) + 1)
 
 
 @learner

@@ -73,6 +73,23 @@ def test_a_masked_weight_is_held_at_zero_and_others_have_the_gradient_beside_it(
     np.testing.assert_array_equal(gradient, np.where(mask, free, 0.0))
 
 
+def test_outputs_near_their_targets_teach_nothing_and_count_in_the_loss() -> None:
+    layout = Layout((3, 4, 2), ("tanh", "sigmoid"))
+    theta = layout.initial(np.random.default_rng(1), "uniform", 1.0)
+    rows = sample(layout, 70, seed=3)
+    rows.weights[:] = 1.0
+    outputs = Network(layout, theta).outputs(rows.inputs)
+    near = np.abs(outputs - rows.targets) < 0.2
+    assert near.any()
+    assert not near.all()
+    loss, gradient = loss_and_gradient(Problem(layout, "squared", ignored=0.2), rows, theta)
+    assert loss == loss_and_gradient(Problem(layout, "squared"), rows, theta)[0]
+    met = rows._replace(targets=np.where(near, outputs, rows.targets))
+    np.testing.assert_allclose(gradient, loss_and_gradient(Problem(layout, "squared"), met, theta)[1], atol=1e-12)
+    with pytest.raises(ParameterError, match="not below 0"):
+        Problem(layout, "squared", ignored=-0.1)
+
+
 def test_tied_weights_have_one_value_and_the_average_of_their_gradients() -> None:
     layout = Layout((4, 2, 1), ("sigmoid", "linear"))
     ties = np.full(layout.n_weights, -1)

@@ -207,6 +207,12 @@ def test_options_out_of_range_are_refused(options: dict[str, object], message: s
         Options(**options)
 
 
+def test_l_bfgs_ignores_no_errors() -> None:
+    problem = Problem(SMALL, "squared", ignored=0.1)
+    with pytest.raises(ParameterError, match="no errors are ignored"):
+        train(problem, np.zeros(13), XOR, Options("lbfgs"), np.random.default_rng(0))
+
+
 def test_rows_without_any_weight_are_refused() -> None:
     with pytest.raises(DataError, match="every row has weight 0"):
         train(

@@ -171,6 +171,7 @@ def test_what_is_learned_of_moved_rows_holds_for_moved_rows() -> None:
         ({"image_width": 2, "image_shift": 1, "optimizer": "lbfgs"}, "image_shift", "has no effect with optimizer"),
         ({"optimizer": "rprop", "batch": 8}, "batch", "has no effect with optimizer"),
         ({"optimizer": "lbfgs", "jitter": 0.1}, "jitter", "has no effect with optimizer"),
+        ({"optimizer": "lbfgs", "ignored_error": 0.2}, "ignored_error", "has no effect with optimizer"),
         ({"loss": "squared", "outputs": "sigmoid"}, "outputs", "has no effect with loss"),
         ({"hidden_units": [0]}, "hidden_units", "0 to 10 whole numbers >= 1"),
         ({"hidden_units": [5000, 5000]}, "hidden_units", "at most 20000000 are learned"),
