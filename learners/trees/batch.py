@@ -34,6 +34,9 @@ _STEPS = 4
 #: Leaves that the divided rows of one turn may reach together at most, unless it is one row; it bounds the memory.
 _LEAVES_AT_ONCE = 2_000_000
 
+#: Beginning at as many nodes that it is divided among, one row's ways from all nodes of a tree are found no slower.
+_NODES_A_WALK = 2_500
+
 #: Where the way of a row leads from a node: takes node and row, returns the leaf or the node that decides nothing.
 Finish: TypeAlias = Callable[[int, int], int]
 
@@ -238,8 +241,11 @@ class BatchWalk:
         """The same; nothing if rows are divided into more than ``most`` at once."""
         owners, shares = np.arange(len(rows)), np.ones(len(rows))
         found, n_found = [], 0
+        ends: IntArray | None = None
         while True:
-            nodes = self.descend_from(nodes, cells, rows.take(owners))
+            if ends is None and len(rows) == 1 and len(nodes) * _NODES_A_WALK >= len(self._is_leaf):
+                ends = self._ends(cells, rows)
+            nodes = self.descend_from(nodes, cells, rows.take(owners)) if ends is None else ends.take(nodes)
             at_leaf = self._is_leaf.take(nodes)
             found.append((owners[at_leaf], nodes[at_leaf], shares[at_leaf]))
             inner = np.flatnonzero(~at_leaf)
@@ -252,6 +258,14 @@ class BatchWalk:
         owners, nodes, shares = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
         order = np.lexsort((nodes, -shares, owners))
         return owners[order], nodes[order], shares[order]
+
+    def _ends(self, cells: FloatArray, rows: IntArray) -> IntArray:
+        """Where one row's values lead from every node, by jumps that double in length; shape (N,)."""
+        n_nodes = len(self._is_leaf)
+        ends = self._step(cells, np.repeat(_starts(cells, rows), n_nodes), np.arange(n_nodes))
+        while not np.array_equal(further := ends.take(ends), ends):
+            ends = further
+        return ends
 
     def _children(self, owners: IntArray, nodes: IntArray, shares: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
         """In place of each entry one for every child of its node that gets a share."""

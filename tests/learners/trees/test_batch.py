@@ -102,11 +102,16 @@ def test_the_order_of_the_cells_and_the_size_of_the_turns_change_nothing(monkeyp
     rng, nodes, tree = grown_at_random(7)
     cells = asked_of(rng, nodes, 300)
     whole = tree.predict(cells)
+    alone = [tree.reach(np.array(row)) for row in cells.T]
     assert tree.predict(np.asfortranarray(cells)).tobytes() == whole.tobytes()
     monkeypatch.setattr(batch, "_ROWS_AT_ONCE", 7)
     monkeypatch.setattr(batch, "_STEPS", 1)
     monkeypatch.setattr(batch, "_LEAVES_AT_ONCE", 1)
     assert tree.predict(cells).tobytes() == whole.tobytes()
+    monkeypatch.setattr(batch, "_NODES_A_WALK", 0)  # each way of one row by itself, not from all nodes at once
+    for row, (leaves, shares) in zip(cells.T, alone, strict=True):
+        found, own = tree.reach(np.array(row))
+        assert (found.tolist(), own.tolist()) == (leaves.tolist(), shares.tolist())
 
 
 def test_a_row_whose_values_are_known_walks_to_a_leaf():
