@@ -109,17 +109,24 @@ def data_dir(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(params=DATABASES)
-def database_url(request: pytest.FixtureRequest, data_dir: Path) -> Iterator[str]:
-    """The URL of a migrated database without rows: SQLite, then PostgreSQL."""
-    if request.param == "sqlite":
-        shutil.copy(request.getfixturevalue("migrated_sqlite"), data_dir / "store.sqlite3")
-        yield f"sqlite:///{data_dir}/store.sqlite3"
+@contextlib.contextmanager
+def migrated_database(request: pytest.FixtureRequest, kind: str, folder: Path) -> Iterator[str]:
+    """The URL of a migrated database without rows; a SQLite file lies in the folder."""
+    if kind == "sqlite":
+        shutil.copy(request.getfixturevalue("migrated_sqlite"), folder / "store.sqlite3")
+        yield f"sqlite:///{folder}/store.sqlite3"
         return
     server: Postgres = request.getfixturevalue("postgres")
     address = server.make_database()
     yield address
     server.drop_database(address)
+
+
+@pytest.fixture(params=DATABASES)
+def database_url(request: pytest.FixtureRequest, data_dir: Path) -> Iterator[str]:
+    """The URL of a database of the test's own: SQLite, then PostgreSQL."""
+    with migrated_database(request, request.param, data_dir) as address:
+        yield address
 
 
 @pytest.fixture(params=DATABASES)

@@ -47,9 +47,10 @@ def unseen_levels_are_answered(make: MakeLearner) -> None:
             values[:, index] = UNSEEN
     unseen = Table(sample.table.columns, values)
     _require_answers(model, unseen, "unseen levels")
-    wanted = answers(model, unseen)
+    some = unseen.take(np.arange(5))
+    wanted = answers(model, some)
     for _ in range(100):
-        require_same(answers(model, unseen), wanted, "unseen levels asked again")
+        require_same(answers(model, some), wanted, "unseen levels asked again")
 
 
 def levels_are_found_by_their_text(make: MakeLearner) -> None:

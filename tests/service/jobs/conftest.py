@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,24 +14,26 @@ from pathlib import Path
 import pytest
 
 from service.errors import NotFound
+from service.jobs.workflows import PART_RECOVERIES
 from service.settings import Settings
 from service.store import jobs, models
 from service.store.session import Store
 from service.store.tables import Blob, Dataset
+from tests.conftest import DATABASES, migrated_database
 
 #: Generous: a test that waits this long has failed for another reason than speed.
-PATIENCE = 120.0
+PATIENCE = 300.0
 BLOB = "0" * 64
 
 
 class WorkerProcess:
     """One worker of :mod:`tests.service.jobs.worker_process`."""
 
-    def __init__(self, settings: Settings, log: Path) -> None:
+    def __init__(self, settings: Settings, log: Path, recoveries: int = PART_RECOVERIES) -> None:
         program = "from tests.service.jobs.worker_process import main; main()"
         with log.open("a") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", program],
+                [sys.executable, "-c", program, str(recoveries)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -160,7 +161,11 @@ class House:
         self._workers: list[tuple[dict, WorkerProcess]] = []
 
     def worker(self, **settings) -> WorkerProcess:
-        """A live worker with these settings; any other is ended."""
+        """A live worker with these settings; any other is ended.
+
+        Args:
+            settings: of the service, or ``recoveries``: how often a part may take its worker down.
+        """
         for made_with, worker in self._workers:
             if worker.is_alive and made_with == settings:
                 return worker
@@ -170,8 +175,10 @@ class House:
 
     def another_worker(self, **settings) -> WorkerProcess:
         """A new worker beside those that live."""
-        made = Settings(data=self.folder, database=self.url, **({"processes": 1} | settings))
-        worker = WorkerProcess(made, self.folder / "worker.log")
+        given = {"processes": 1} | settings
+        recoveries = given.pop("recoveries", PART_RECOVERIES)
+        made = Settings(data=self.folder, database=self.url, **given)
+        worker = WorkerProcess(made, self.folder / "worker.log", recoveries)
         self._workers.append((settings, worker))
         return worker
 
@@ -184,22 +191,14 @@ class House:
         self.store.dispose()
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=DATABASES)
 def house(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """A house on each database."""
     folder = tmp_path_factory.mktemp("data")
-    if request.param == "sqlite":
-        shutil.copy(request.getfixturevalue("migrated_sqlite"), folder / "store.sqlite3")
-        made = House(f"sqlite:///{folder}/store.sqlite3", folder)
+    with migrated_database(request, request.param, folder) as url:
+        made = House(url, folder)
         yield made
         made.close()
-        return
-    server = request.getfixturevalue("postgres")
-    address = server.make_database()
-    made = House(address, folder)
-    yield made
-    made.close()
-    server.drop_database(address)
 
 
 def versions(store: Store, name: str) -> list[int]:

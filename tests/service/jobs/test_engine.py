@@ -19,6 +19,26 @@ def spin(seconds, value=1):
     return {"do": "spin", "seconds": seconds, "value": value}
 
 
+# The two tests that need workers of their own kind come first, so that all others share one.
+
+
+def test_a_failing_part_stops_the_others(work, house):
+    house.worker(processes=2)
+    job_id = work.submit({"fold-1": spin(600), "fold-2": {"do": "bad-column"}})
+    job = work.wait(job_id)
+    assert job.state == "failed"
+    wait_for(lambda: all(not is_alive(pid) for part, pid in work.diary(job_id) if part == "fold-1"))
+
+
+def test_limits_of_time_and_memory_are_named(work, house):
+    limits = {"job_seconds": 1.0, "job_memory_bytes": 300 * 1024 * 1024}
+    house.worker(limits=limits)
+    slow, greedy = work.submit({"fit": spin(600)}), work.submit({"fit": {"do": "hog"}})
+    assert work.wait(slow).error["type"] == "time-limit"
+    assert "1 seconds" in work.wait(slow).error["detail"]
+    assert work.wait(greedy).error["type"] in ("memory-limit", "time-limit")
+
+
 def test_a_job_runs_its_parts_and_keeps_their_results(work, house):
     house.worker()
     job_id = work.submit({"fold-1": {"do": "echo", "value": 2}, "fold-2": {"do": "echo", "value": 3}})
@@ -112,14 +132,6 @@ def test_an_unforeseen_error_fails_the_job_without_telling_data(work, house):
     assert "secret value 42" in house.log()
 
 
-def test_a_failing_part_stops_the_others(work, house):
-    house.worker(processes=2)
-    job_id = work.submit({"fold-1": spin(600), "fold-2": {"do": "bad-column"}})
-    job = work.wait(job_id)
-    assert job.state == "failed"
-    wait_for(lambda: all(not is_alive(pid) for part, pid in work.diary(job_id) if part == "fold-1"))
-
-
 def test_a_part_whose_process_is_killed_once_is_run_again(work, house):
     house.worker()
     part, marker = work.hold(7)
@@ -138,15 +150,6 @@ def test_a_part_that_always_kills_its_process_fails_the_job(work, house):
     job = work.wait(job_id)
     assert (job.state, job.error["type"]) == ("failed", "process-died")
     assert len(work.diary(job_id)) == 4
-
-
-def test_limits_of_time_and_memory_are_named(work, house):
-    limits = {"job_seconds": 1.0, "job_memory_bytes": 300 * 1024 * 1024}
-    house.worker(limits=limits)
-    slow, greedy = work.submit({"fit": spin(600)}), work.submit({"fit": {"do": "hog"}})
-    assert work.wait(slow).error["type"] == "time-limit"
-    assert "1 seconds" in work.wait(slow).error["detail"]
-    assert work.wait(greedy).error["type"] in ("memory-limit", "time-limit")
 
 
 def test_trainings_submitted_back_to_back_run_and_register_in_that_order(work, house):

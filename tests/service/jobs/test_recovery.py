@@ -8,14 +8,13 @@ import time
 import pytest
 
 from service.jobs.reaper import DEAD_SECONDS
-from service.jobs.workflows import PART_RECOVERIES
 from service.store import jobs, workers
 from tests.service.jobs.conftest import is_alive, versions, wait_for
 from tests.service.jobs.test_engine import ECHO, spin
 
 
 def test_a_killed_worker_is_followed_by_one_that_keeps_the_finished_parts(work, house):
-    first = house.worker(processes=2)
+    first = house.worker()
     part, marker = work.hold(2)
     job_id = work.submit({"fold-1": ECHO, "fold-2": part, "fit": ECHO}, model="kept")
     wait_for(lambda: "fold-1" in work.parts(job_id))
@@ -85,15 +84,16 @@ def test_a_worker_that_is_dead_for_ever_is_replaced_by_another(work, house):
 
 @pytest.mark.parametrize("house", ["sqlite"], indirect=True)  # a death for ever takes 15 s to be seen on PostgreSQL
 def test_a_job_that_kills_its_worker_again_and_again_is_given_up(work, house):
-    house.worker()
+    most = 2  # of the service's PART_RECOVERIES, each of which is the start of a process
+    house.worker(recoveries=most)
     job_id = work.submit({"fit": {"do": "kill-worker"}})
     while work.get(job_id).state not in ("failed", "succeeded"):
-        worker = house.worker()
+        worker = house.worker(recoveries=most)
         wait_for(lambda worker=worker: not worker.is_alive or work.get(job_id).state == "failed")
     job = work.get(job_id)
     assert job.error["type"] == "engine"
     assert "fit" in job.error["detail"]
-    assert len(work.diary(job_id)) == PART_RECOVERIES + 1
+    assert len(work.diary(job_id)) == most + 1
 
 
 def test_a_running_job_whose_workflow_is_lost_is_run_again(work, house):

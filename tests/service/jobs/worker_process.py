@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 
+from service.jobs import workflows
 from service.jobs.engine import Engine
 from service.jobs.runner import Work
 from service.settings import Settings
@@ -19,6 +20,7 @@ from tests.service.jobs import tasks
 
 def main():
     settings = Settings.model_validate_json(sys.stdin.read())
+    workflows.PART_RECOVERIES = int(sys.argv[1])
     logging.basicConfig(level=logging.INFO)
     faulthandler.register(signal.SIGUSR1)
     stopping = threading.Event()
