@@ -45,8 +45,17 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             importlib.import_module(".".join(path.relative_to(session.config.rootpath).with_suffix("").parts))
 
 
-#: Tests that run no kernels of learners, or hardly any.
-WITHOUT_KERNELS = ("formats", "store", "web", "jobs", "reports", "operations/test_codec", "test_")
+#: Tests that run no kernels of learners, or hardly any. The last is long, and should not be left to the end.
+WITHOUT_KERNELS = (
+    "tests/service/formats",
+    "tests/service/store",
+    "tests/service/web",
+    "tests/service/jobs",
+    "tests/service/reports",
+    "tests/service/operations/test_codec",
+    "tests/service/test_",
+    "tests/test_openapi",
+)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -59,7 +68,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "tests/packaging/" in item.nodeid:
             build.append(item)
-        elif any(f"tests/service/{name}" in item.nodeid for name in WITHOUT_KERNELS):
+        elif item.nodeid.startswith(WITHOUT_KERNELS):
             without.append(item)
         else:
             others.append(item)

@@ -85,7 +85,18 @@ EXPECTED = {
     RandomForestClassifier: {**COMMON, **DRAWN},
     RandomForestRegressor: {**COMMON, **DRAWN},
 }
+#: A few members of an ensemble keep the same contract, and a network after a quarter of its epochs.
 FEWER = {name: {"members": 5} for name in EXPECTED if issubclass(name, TreeMembers)}
+FEWER |= {
+    name: {parameter.name: parameter.default // 4}
+    for name in EXPECTED
+    for parameter in name.parameters()
+    if parameter.name == "epochs"
+}
+FEWER |= {
+    name: {"output_epochs": 25, "candidate_epochs": 50, "max_hidden": 2}
+    for name in (CascadeCorrelationClassifier, CascadeCorrelationRegressor)
+}
 
 
 @pytest.mark.parametrize("estimator", EXPECTED)

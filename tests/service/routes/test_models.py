@@ -143,11 +143,11 @@ def test_an_alias_wants_a_number(shared_api: Api, body: object) -> None:
     problem(shared_api.put("/api/v1/models/none/aliases/x", json=body), 422)
 
 
-@pytest.mark.parametrize("alias", ["a b", "é", "-x", "a" * 129, "1", "0012", "latest", "Latest"])
-def test_an_alias_is_a_name_that_means_nothing_yet(trained: Api, alias: str) -> None:
-    answer = trained.put(f"/api/v1/models/iris/aliases/{alias}", json={"version": 1})
-    problem(answer, 422)
-    assert trained.get("/api/v1/models/iris").json()["aliases"] == {}
+def test_an_alias_is_a_name_that_means_nothing_yet(trained: Api) -> None:
+    for alias in ("a b", "é", "-x", "a" * 129, "1", "0012", "latest", "Latest"):
+        answer = trained.put(f"/api/v1/models/iris/aliases/{alias}", json={"version": 1})
+        problem(answer, 422)
+        assert trained.get("/api/v1/models/iris").json()["aliases"] == {}, alias
 
 
 def test_learners_carry_the_schema_of_their_parameters(shared_api: Api) -> None:
