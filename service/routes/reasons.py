@@ -62,7 +62,7 @@ def find(
     `directions`, `costs` and `allowed` are kept, and labels are decided by `decision`.
     New values are just beyond the thresholds that they pass, and every changed row was answered by the model itself.
     A missing value stays missing where the answer is the wanted one all the same; choosing one counts as a change.
-    At most 100 rows, fewer of very large models. Each row is searched for some tenths of a second at most: where too
+    At most 100 rows, fewer of very large models. Each row is searched within a bound of its own: where too
     much is left to look at, the best that was found has `exact: false`; if there is none, the row is `unfinished`.
     """
     model = under_policies(services.serving.get(who.workspace, ref), Options(decision=body.decision))
