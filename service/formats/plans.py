@@ -68,9 +68,11 @@ def check_options(names: Iterable[str], options: ReadOptions, *, is_delimited: b
     for option, mentioned in (("kinds", options.kinds), ("orders", options.orders)):
         for name in mentioned:
             if name not in present:
+                made = options.windows is not None and name == options.windows.name
+                lacks = "windows make, which is a sequence" if made else "the file does not have"
                 faults.add(
                     Fault(
-                        f"{option} speaks of a column {shown(name)} that the file does not have",
+                        f"{option} speaks of a column {shown(name)} that {lacks}",
                         parameter=f"options.{option}.{cut(name)}",
                         allowed=[cut(one) for one in known[:20]],
                     )

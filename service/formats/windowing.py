@@ -61,9 +61,11 @@ def add_windows(options: WindowOptions, filled: list[Filled], concluded: list[Co
         )
     try:
         found = windows(np.arange(float(n_rows)), options.length, times=times, groups=groups, gap=options.gap)
-    except DataError as error:
-        place = "columns" if error.field is None else "time"
-        raise _invalid(str(error), place) from None
+    except DataError as error:  # of times; a step is a row of the file
+        told = (
+            f"{error}; steps are the file's rows, counted from 0, and their time is column {shown(str(options.time))}"
+        )
+        raise _invalid(told, "time", options.time) from None
     past = found.past[:, :, 0].astype(np.intp)
     is_complete = np.asarray(np.isfinite(values).all(axis=1))
     known = is_complete[past].all(axis=1)
@@ -75,9 +77,12 @@ def add_windows(options: WindowOptions, filled: list[Filled], concluded: list[Co
     codes = {level: float(code) for code, level in enumerate(levels)}
     evidence = f"as asked: the {options.length} steps before each row"
     column = Conclusion(Column(options.name, Kind.SEQUENCE, levels), None, evidence)
-    warnings = [f"{n_rows - len(found.rows)} rows have fewer than {options.length} steps before them; left out"]
-    if not known.all():
-        warnings.append(f"{int((~known).sum())} rows have a missing value among the steps before them; left out")
+    short, unknown = n_rows - len(found.rows), int((~known).sum())
+    warnings = [f"rows with fewer than {options.length} steps before them are left out: {short}"]
+    if unknown:
+        warnings.append(f"rows with a missing value among the steps before them are left out: {unknown}")
+    if (np.diff(rows) < 0).any():
+        warnings.append(f"rows are in the order of column {shown(str(options.time))}, no longer in that of the file")
     return Windowed(rows, column, np.array([codes[text] for text in texts]), tuple(warnings))
 
 
@@ -102,7 +107,11 @@ def _groups(columns: Mapping[str, tuple[Filled, Conclusion]], name: str) -> Floa
     cells = conclusion.final(part.cells())
     if np.isnan(cells).any():
         row = int(np.argmax(np.isnan(cells)))
-        raise _invalid(f"row {row} has no value in column {shown(name)}, so its series is not known", "groups", name)
+        raise _invalid(
+            f"row {row}, counted from 0, has no value in column {shown(name)}, so its series is not known",
+            "groups",
+            name,
+        )
     return cells
 
 

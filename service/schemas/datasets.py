@@ -61,7 +61,10 @@ class DatasetProfile(Answer):
 
 
 class Windows(RequestBody):
-    """A column to add: the steps before each row, as a sequence. Rows that have too few are left out."""
+    """A column to add: the steps before each row, as a sequence.
+
+    Rows that have too few are left out; the others come in the order of time.
+    """
 
     columns: Annotated[list[str], Field(min_length=1, max_length=10_000)] = Field(
         description="numeric columns, whose numbers make a step"

@@ -29,7 +29,8 @@ def test_each_row_has_the_steps_before_it_and_none_from_over_a_gap_or_of_another
         "before": [[10, 20], [20, 30], [60, 70]],
     }
     assert found.kinds()["before"] == "sequence"
-    assert "6 rows have fewer than 2 steps before them; left out" in found.ingested.warnings
+    assert "rows with fewer than 2 steps before them are left out: 6" in found.ingested.warnings
+    assert "rows are in the order of column 'day', no longer in that of the file" in found.ingested.warnings
     assert found.ingested.n_rows == 3
     assert "the 2 steps before each row" in found.columns["before"]["evidence"]
     wider = read(SERIES, windows=asked | {"gap": 3})
@@ -46,7 +47,7 @@ def test_rows_in_order_need_no_time_and_a_step_may_have_several_numbers() -> Non
 def test_a_missing_value_leaves_out_the_rows_that_it_is_before() -> None:
     found = read("x,y\n1,a\n,b\n3,a\n4,b\n5,a\n", windows={"columns": ["x"], "length": 2})
     assert found.cells == {"x": [5], "y": ["a"], "past": [[3, 4]]}
-    assert "2 rows have a missing value among the steps before them; left out" in found.ingested.warnings
+    assert "rows with a missing value among the steps before them are left out: 2" in found.ingested.warnings
 
 
 @pytest.mark.parametrize(
@@ -70,11 +71,19 @@ def test_what_does_not_fit_the_file_is_named(changes: dict[str, Any], place: str
 
 def test_series_without_a_name_times_without_a_value_and_columns_left_out_are_named() -> None:
     asked = {"columns": ["level"], "length": 1, "groups": "place"}
-    assert "row 1 has no value" in refused(Invalid, "level,place\n1,a\n2,\n", windows=asked).faults[0].message
+    assert (
+        "row 1, counted from 0, has no value"
+        in refused(Invalid, "level,place\n1,a\n2,\n", windows=asked).faults[0].message
+    )
     asked = {"columns": ["x"], "length": 1, "time": "t"}
-    assert "no finite time" in refused(Invalid, "x,t\n1,\n2,1\n", windows=asked).faults[0].message
+    (fault,) = refused(Invalid, "x,t\n1,\n2,1\n", windows=asked).faults
+    assert "step 0 has no finite time; steps are the file's rows, counted from 0" in fault.message
+    assert fault.column == "t"
     error = refused(Invalid, SERIES, kinds={"level": "excluded"}, windows={"columns": ["level"], "length": 1})
     assert "left out as asked" in error.faults[0].message
+    windows = {"columns": ["level"], "length": 1}
+    error = refused(Invalid, SERIES, kinds={"past": "text"}, windows=windows)
+    assert "a column 'past' that windows make, which is a sequence" in error.faults[0].message
 
 
 def test_windows_of_too_many_numbers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
