@@ -109,8 +109,8 @@ def _life_of(services: Services) -> Life:
         services.keyring.load(services.store)
         remove_abandoned(services.settings.scratch)
         actions = {
-            changes.REGISTRY: services.serving.refresh,
-            changes.KEYS: lambda counter: services.keyring.load(services.store),
+            changes.REGISTRY: services.serving.catch_up,
+            changes.KEYS: lambda: services.keyring.load(services.store),
         }
         watcher = ChangeWatcher(services.store, actions, besides=services.metrics.publish)
         watcher.start()

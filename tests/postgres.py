@@ -132,7 +132,9 @@ def _started_server(run: str) -> Iterator[Postgres]:
 def _runtime() -> Path:
     """A folder of this user's own for locks; the wheel would take one that users share and cannot write."""
     folder = Path(tempfile.gettempdir()) / f"rulewood-runtime-{os.getuid()}"
-    (folder / "python_PostgresServer").mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    folder.chmod(0o700)  # one that others may read would be passed over, with a warning
+    (folder / "python_PostgresServer").mkdir(mode=0o700, exist_ok=True)
     return folder
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -113,6 +114,7 @@ class Keyring:
         self._loopback = loopback
         self._keys: dict[str, KnownKey] = {}
         self._any_made = True  # until the store was read nothing is open
+        self._loading = threading.Lock()
 
     def replace(self, keys: Iterable[KnownKey], *, any_made: bool) -> None:
         """Take over what the store has: the valid keys, and whether there ever was one."""
@@ -125,11 +127,12 @@ class Keyring:
         Raises:
             Unavailable: the store cannot be reached; what was known stays.
         """
-        with store.read() as session:
-            rows = queries.list_valid(session)
-            any_made = queries.any_made(session)
-        known = [KnownKey(row.id, row.workspace, row.sha256, frozenset(row.scopes)) for row in rows]
-        self.replace(known, any_made=any_made)
+        with self._loading:  # else a slower thread could put back what it read before a key was made or ended
+            with store.read() as session:
+                rows = queries.list_valid(session)
+                any_made = queries.any_made(session)
+            known = [KnownKey(row.id, row.workspace, row.sha256, frozenset(row.scopes)) for row in rows]
+            self.replace(known, any_made=any_made)
 
     @property
     def has_keys(self) -> bool:

@@ -55,6 +55,7 @@ class Serving:
         self._models: dict[str, ServedModel] = {}
         self._loading = threading.Lock()
         self._following = threading.Lock()
+        self._remembering = threading.Lock()  # of `_counter` and what enters `_references`
         self._uses = 0
         self._counter = 0
 
@@ -88,20 +89,17 @@ class Serving:
     def catch_up(self) -> None:
         """Follow the registry at once, so that whoever is told of a change is answered by it from then on.
 
+        Resolves anew every reference that was resolved before the registry's counter stood where it stands
+        now. Returns when all of them are, even if another thread was at it already.
+
         Raises:
             Unavailable: the store cannot be reached.
         """
-        with self._store.read() as session:
-            counter = changes.counters(session).get(changes.REGISTRY, 0)
-        self.refresh(counter)
-
-    def refresh(self, counter: int) -> None:
-        """Resolve anew every reference that was resolved before the registry's counter stood here.
-
-        Returns when all of them are, even if another thread was at it already.
-        """
-        with self._following:
-            self._counter = counter
+        with self._following:  # the counter is read within, else a slower thread could follow an older one
+            with self._store.read() as session:
+                counter = changes.counters(session).get(changes.REGISTRY, 0)
+            with self._remembering:
+                self._counter = counter
             for key, resolved in list(self._references.items()):
                 if resolved.counter != counter:
                     try:
@@ -112,11 +110,12 @@ class Serving:
     def _resolve(self, workspace: str, reference: str) -> ServedModel:
         while True:
             resolved = self._look_up(workspace, reference)
-            if len(self._references) >= _MAX_REFERENCES:
-                self._references = {}
-            self._references[workspace, reference] = resolved
-            if resolved.counter >= self._counter:  # else the registry changed meanwhile and was refreshed without this
-                return resolved.model
+            with self._remembering:
+                if resolved.counter >= self._counter:  # else the registry changed meanwhile: this may be of before
+                    if len(self._references) >= _MAX_REFERENCES:
+                        self._references = {}
+                    self._references[workspace, reference] = resolved
+                    return resolved.model
 
     def _look_up(self, workspace: str, reference: str) -> _Resolved:
         parsed = registry.parse_ref(reference)
@@ -158,8 +157,8 @@ class Serving:
             excess -= model.size
 
 
-#: Told a topic's counter. It is called anew until it returns without an error.
-OnChange = Callable[[int], None]
+#: Reads what changed and follows it. It is called anew until it returns without an error.
+OnChange = Callable[[], None]
 
 
 class ChangeWatcher:
@@ -209,7 +208,7 @@ class ChangeWatcher:
         for topic, action in self._actions.items():
             counter = counters.get(topic, 0)
             if self._seen.get(topic) != counter:
-                action(counter)
+                action()
                 self._seen[topic] = counter
 
     def _run(self) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
+from sqlalchemy.orm import Session
 
 from service.errors import Forbidden, Unauthenticated
 from service.operations import keys
@@ -149,6 +152,34 @@ def test_a_keyring_follows_the_store(store: Store) -> None:
     assert not made.is_open
     with pytest.raises(Unauthenticated):
         made.authorise(bearer(token.encode()))
+
+
+def test_what_a_slow_thread_read_before_the_first_key_does_not_open_the_door_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Keyring(loopback=True)
+    read, go_on = threading.Event(), threading.Event()
+    any_made = keys.queries.any_made
+
+    def slowly(session: Session) -> bool:
+        found = any_made(session)
+        if not read.is_set():
+            read.set()
+            go_on.wait(30)
+        return found
+
+    monkeypatch.setattr(keys.queries, "any_made", slowly)
+    with ThreadPoolExecutor(2) as pool:
+        watching = pool.submit(made.load, store)
+        assert read.wait(30)
+        keys.create(store, "one", "me", ["admin"])
+        told = pool.submit(made.load, store)
+        wait([told], timeout=0.5)  # where nothing keeps it waiting it is done by then
+        go_on.set()
+        watching.result(30)
+        told.result(30)
+    assert made.has_keys
+    assert not made.is_open
 
 
 def test_the_admin_key_of_the_environment_is_made_once(store: Store) -> None:

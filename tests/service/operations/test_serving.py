@@ -70,7 +70,7 @@ def test_what_is_not_there_is_not_found(store: Store, blobs: Blobs, serving: Ser
 
 def test_an_alias_move_and_a_new_version_are_followed(store: Store, blobs: Blobs, serving: Serving) -> None:
     register(store, blobs, "job_1", aliases=["champion"])
-    watcher = ChangeWatcher(store, {changes.REGISTRY: serving.refresh})
+    watcher = ChangeWatcher(store, {changes.REGISTRY: serving.catch_up})
     assert serving.get(WORKSPACE, "model@champion").identity.version == 1
     assert serving.get(WORKSPACE, "model").identity.version == 1
     register(store, blobs, "job_2")
@@ -91,7 +91,7 @@ def test_a_move_is_seen_by_the_running_watcher_within_a_second(store: Store, blo
     register(store, blobs, "job_1", aliases=["champion"])
     register(store, blobs, "job_2")
     serving.get(WORKSPACE, "model@champion")
-    watcher = ChangeWatcher(store, {changes.REGISTRY: serving.refresh}, interval=0.05)
+    watcher = ChangeWatcher(store, {changes.REGISTRY: serving.catch_up}, interval=0.05)
     watcher.start()
     try:
         with store.begin() as session:
@@ -139,7 +139,7 @@ def test_a_store_that_is_gone_leaves_what_is_known(
 
     monkeypatch.setattr(store, "read", gone)
     seen: list[int] = []
-    watcher = ChangeWatcher(store, {changes.REGISTRY: serving.refresh}, interval=0.01, besides=lambda: seen.append(1))
+    watcher = ChangeWatcher(store, {changes.REGISTRY: serving.catch_up}, interval=0.01, besides=lambda: seen.append(1))
     watcher.start()
     while len(seen) < 3:
         time.sleep(0.01)
@@ -148,10 +148,10 @@ def test_a_store_that_is_gone_leaves_what_is_known(
 
 
 def test_a_change_whose_following_failed_is_followed_at_the_next_look(store: Store) -> None:
-    told: list[int] = []
+    told: list[bool] = []
 
-    def follow(counter: int) -> None:
-        told.append(counter)
+    def follow() -> None:
+        told.append(True)
         if len(told) == 1:
             raise Unavailable("just now not")
 
@@ -209,3 +209,39 @@ def test_whoever_catches_up_waits_for_a_refresh_in_work(
         told.result(30)
         assert _version(serving, "model") == 2
         watching.result(30)
+
+
+def test_what_a_slow_thread_read_before_a_move_is_not_put_back(
+    store: Store, blobs: Blobs, serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    register(store, blobs, "job_1")
+    read, go_on = threading.Event(), threading.Event()
+    load = serving._load
+    slow = threading.Event()
+
+    def slowly(*version: Any) -> ServedModel:
+        if not slow.is_set():
+            slow.set()
+            read.set()
+            go_on.wait(30)
+        return load(*version)
+
+    monkeypatch.setattr(serving, "_load", slowly)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(serving.get, WORKSPACE, "model")
+        assert read.wait(30)
+        register(store, blobs, "job_2")
+        serving.catch_up()
+        assert serving.get(WORKSPACE, "model").identity.version == 2
+        versions = []
+        put = serving._references
+
+        class Watched(dict[tuple[str, str], Any]):
+            def __setitem__(self, key: tuple[str, str], resolved: Any) -> None:
+                versions.append(resolved.model.identity.version)
+                super().__setitem__(key, resolved)
+
+        serving._references = Watched(put)
+        go_on.set()
+        assert asked.result(30).identity.version == 2
+    assert versions == [2]
