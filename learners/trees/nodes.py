@@ -149,17 +149,22 @@ class Nodes:
         return counts
 
     @cached_property
-    def leaves_as_read(self) -> Int32Array:
-        """Ids of the leaves in the order in which the tree is read, depth first."""
+    def first_leaf_as_read(self) -> IntArray:
+        """By node the place of its first leaf in :attr:`leaves_as_read`, where all of its leaves follow; int64 (N,)."""
         counts = self.leaves_beneath
         before = np.cumsum(counts) - counts
         place = np.zeros(self.n_nodes, np.int64)
         for level in self._by_depth()[1:]:
             above = self.parent[level]
             place[level] = place[above] + before[level] - before[self.first_child[above]]
+        return place
+
+    @cached_property
+    def leaves_as_read(self) -> Int32Array:
+        """Ids of the leaves in the order in which the tree is read, depth first."""
         leaves = self.leaves()
         order = np.empty(len(leaves), np.int32)
-        order[place[leaves]] = leaves
+        order[self.first_leaf_as_read[leaves]] = leaves
         return order
 
     def _by_depth(self) -> list[IntArray]:

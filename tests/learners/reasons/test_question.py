@@ -120,14 +120,26 @@ def test_the_expected_answer_after_any_question_is_the_answer_now(seed, follow_m
     boxes = boxes_of(model)
     leaves, weights = _reached(boxes, row, boxes.shares(row))
     moments = weights[:, None] * _moments(model, leaves)
-    states = _last_states(boxes, leaves)
-    for place in set(states) & set(np.flatnonzero(np.isnan(row)).tolist()):
+    states = _last_states(boxes, leaves, np.flatnonzero(np.isnan(row)).tolist())
+    for place in states:
         masses = _masses(boxes, place, states[place], weights, moments)
         assert masses.sum(axis=0) == pytest.approx(moments.sum(axis=0), abs=1e-12)
         assert masses.sum() == pytest.approx(1, abs=1e-12)
     if not follow_missing:
         now = model.predict_proba(Table(COLUMNS, np.asfortranarray(row[None])))[0]
         assert moments.sum(axis=0) == pytest.approx(now, abs=1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 9))
+def test_the_last_states_are_those_of_the_paths(seed, depth):
+    """Node by node from each leaf up to the root."""
+    model, rng = random_model(seed, depth=depth)
+    boxes = boxes_of(model)
+    leaves = boxes.leaves[rng.random(len(boxes.leaves)) < 0.7]
+    states = _last_states(boxes, leaves, range(len(COLUMNS)))
+    for place, leaf in enumerate(leaves.tolist()):
+        assert {column: int(own[place]) for column, own in states.items() if own[place]} == boxes.path_states(leaf)
 
 
 @settings(max_examples=40, deadline=None)
