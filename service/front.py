@@ -5,6 +5,9 @@ The router alone takes longer than a prediction. So this ASGI wrapper looks at
 CSV or Arrow without a query, a valid key, a model that there is, rows without a fault. Whatever is not plain goes on to
 the app, body included, and is answered by the route, which calls the same functions. So every error,
 every option and every other format has one place, and both doors give the same bytes.
+
+What takes microseconds, a small body for a model in memory, is answered even before ASGI where the server can
+(:meth:`Front.at_once`, called by :mod:`service.web.protocol`).
 """
 
 from __future__ import annotations
@@ -25,16 +28,20 @@ from service.operations.predict import Bounds, Describe
 from service.operations.served import ServedModel
 from service.services import Services
 from service.web.observing import request_id_of, safe_headers
+from service.web.protocol import AT_ONCE
 
 PREFIX, SUFFIX = "/api/v1/models/", "/predictions"
 #: The route's template, under which its requests are counted.
 ROUTE = PREFIX + "{ref}" + SUFFIX
 #: A function that answers a body: its bytes and number of rows, or None where it is not plain.
 Answer = Callable[[ServedModel, bytes, Bounds, Describe], tuple[bytes, int] | None]
+Headers = list[tuple[bytes, bytes]]
 #: Threads for large bodies. Reading them holds the interpreter's lock, so more would stand in each other's way.
 _LARGE_AT_ONCE = 2
 _JSON, _CSV, _ARROW = b"application/json", b"text/csv", b"application/vnd.apache.arrow.stream"
 _FORMATS = {_JSON: _JSON, _CSV: _CSV, _ARROW: _ARROW}
+#: What answers small bodies on the event loop.
+_ON_LOOP: dict[bytes, Answer] = {_JSON: answer_fast, _CSV: answer_csv}
 
 
 class Front:
@@ -55,18 +62,57 @@ class Front:
         self.threads = ThreadPoolExecutor(_LARGE_AT_ONCE, thread_name_prefix="large-body")
         types = {_JSON: _JSON, _CSV: _CSV + b"; charset=utf-8", _ARROW: _ARROW}
         self.headers = {sent: _answer_headers(content_type) for sent, content_type in types.items()}
+        #: The same as lines, after which the length and the request's id are written.
+        self.lines = {
+            sent: b"".join(b"%b: %b\r\n" % header for header in headers) + b"content-length: %d\r\nx-request-id: %b\r\n"
+            for sent, headers in self.headers.items()
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "POST":
             begun = time.perf_counter()
-            asked = self._asked(scope)
+            asked = None if scope["query_string"] else self._asked(scope["path"], scope["headers"])
             if asked is not None:
                 workspace, reference, media_type = asked
                 model = self.services.serving.known(workspace, reference) or await self._load(workspace, reference)
                 if model is not None:
                     await self._answer(model, media_type, begun, scope, receive, send)
                     return
+        elif scope["type"] == "lifespan" and "state" in scope:
+            scope["state"][AT_ONCE] = self.at_once
         await self.app(scope, receive, send)
+
+    def at_once(self, target: bytes, headers: Headers, body: bytes) -> tuple[bytes, bytes] | None:
+        """Answer a small plain request of which all is there (:data:`~service.web.protocol.AnswerAtOnce`).
+
+        Args:
+            target: of the request: its path, and a query.
+            headers: raw, with lower-case names.
+            body: all of it.
+
+        Returns:
+            The lines of the answer's header fields, but for those of every answer, and its body; None where the request
+            is not plain, its model not in memory, or the answer would keep others waiting.
+        """
+        if len(body) >= IN_THREAD or b"%" in target or b"?" in target:
+            return None
+        begun = time.perf_counter()
+        path = target.decode("latin-1")
+        asked = self._asked(path, headers)
+        if asked is None:
+            return None
+        workspace, reference, media_type = asked
+        model = self.services.serving.known(workspace, reference)
+        if model is None or media_type == _ARROW:
+            return None
+        answered = self._try(_ON_LOOP[media_type], model, body)
+        if answered is None:
+            return None
+        answer, n_rows = answered
+        request_id = request_id_of(headers)
+        self._told(request_id, path)
+        self._count(n_rows, begun)
+        return self.lines[media_type] % (len(answer), request_id.encode()), answer
 
     async def _load(self, workspace: str, reference: str) -> ServedModel | None:
         """A model that is not in memory yet; None if it cannot be had, which the route shall tell."""
@@ -75,12 +121,10 @@ class Front:
         except ServiceError:
             return None
 
-    def _asked(self, scope: Scope) -> tuple[str, str, bytes] | None:
+    def _asked(self, path: str, headers: Headers) -> tuple[str, str, bytes] | None:
         """The workspace, the model's reference and the format of a request that may be answered here."""
-        path: str = scope["path"]
-        if not (path.endswith(SUFFIX) and path.startswith(PREFIX)) or scope["query_string"]:
+        if not (path.endswith(SUFFIX) and path.startswith(PREFIX)):
             return None
-        headers = scope["headers"]
         services = self.services
         media_type = _plain_format(headers, self.max_bytes)
         if media_type is None or services.in_flight.count >= services.in_flight.limit:
@@ -107,7 +151,7 @@ class Front:
             if messages and messages[-1].get("more_body"):
                 answered = None
             elif len(body) < IN_THREAD and media_type != _ARROW:
-                answered = self._try(answer_fast if media_type == _JSON else answer_csv, model, body)
+                answered = self._try(_ON_LOOP[media_type], model, body)
             else:
                 answer = {_JSON: answer_large, _CSV: answer_csv, _ARROW: answer_arrow}[media_type]
                 loop = asyncio.get_running_loop()
@@ -119,8 +163,11 @@ class Front:
         if answered is None:
             await self.app(scope, _Replay(messages or [message], receive), send)
             return
+        self._count(answered[1], begun)
+
+    def _count(self, n_rows: int, begun: float) -> None:
         metrics = self.services.metrics
-        metrics.add_rows(answered[1])
+        metrics.add_rows(n_rows)
         metrics.observe(ROUTE, 200, time.perf_counter() - begun)
 
     async def _rest(self, message: Message, receive: Receive) -> list[Message]:
@@ -147,8 +194,12 @@ class Front:
         headers = [*self.headers[media_type], length, (b"x-request-id", request_id.encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": answer})
+        self._told(request_id, scope["path"])
+
+    @staticmethod
+    def _told(request_id: str, path: str) -> None:
         if logger.isEnabledFor(logging.DEBUG):  # a line for each would cost more than the prediction
-            logger.debug("prediction", extra={"fields": {"request_id": request_id, "path": scope["path"]}})
+            logger.debug("prediction", extra={"fields": {"request_id": request_id, "path": path}})
 
 
 def _answer_headers(content_type: bytes) -> list[tuple[bytes, bytes]]:

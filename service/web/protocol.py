@@ -1,17 +1,31 @@
 """uvicorn's HTTP, with a problem document for what its parser refuses, and answers that go out in one piece.
 
 What the parser refuses never becomes a request: no middleware sees it, it has no path, and the connection ends with it.
+
+Small predictions are answered here, without a task, an event and two messages of ASGI for each, which take longer than
+the prediction: the app offers a function for it in its lifespan's state (:data:`AT_ONCE`). What that function leaves,
+and all else, becomes a request of the app.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from service.errors import BadRequest
 from service.problems import render
 from service.web.observing import request_id_of, safe_headers
+
+#: The name in the lifespan's state of a function of that type.
+AT_ONCE = "rulewood.at_once"
+#: From a request's target, headers (lower-case names) and whole body to the header lines and the body of an answer 200,
+#: or None where the app shall be asked. It does not wait and raises nothing.
+AnswerAtOnce: TypeAlias = Callable[[bytes, list[tuple[bytes, bytes]], bytes], tuple[bytes, bytes] | None]
+#: Bodies beyond it go to the app while they come.
+_MAX_HELD = 150_000
 
 #: Copying a body of fewer bytes is quicker than telling the system of two pieces.
 _SMALL = 16_384
@@ -22,13 +36,78 @@ _CHUNKED = b"transfer-encoding: chunked"
 class ProblemProtocol(HttpToolsProtocol):
     """What listens on a connection."""
 
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self._answer_at_once: AnswerAtOnce | None = self.app_state.get(AT_ONCE)
+        #: What has come of a body that may be answered at once; None where there is no such request.
+        self._held: bytearray | None = None
+
     def on_headers_complete(self) -> None:
-        """Begin to answer a request; its task runs once this has returned."""
+        """Begin to answer a request, unless all of it may be answered at once when it is there."""
+        if self._may_wait_for_body():
+            self._held = bytearray()
+        else:
+            self._begin_task()
+
+    def _may_wait_for_body(self) -> bool:
+        parser, cycle = self.parser, self.cycle
+        return (
+            self._answer_at_once is not None
+            and parser.get_method() == b"POST"
+            and not self.expect_100_continue
+            and (cycle is None or cycle.response_complete)  # else the answer before is still to come
+            and parser.get_http_version() == "1.1"
+            and parser.should_keep_alive()
+            and not parser.should_upgrade()
+            and not self.flow.write_paused
+        )
+
+    def _begin_task(self) -> None:
+        """Make it a request of the app, whose task runs once this has returned."""
         super().on_headers_complete()
         cycle = self.cycle
         # Of an answer to HEAD the head is all that is written.
         if cycle is not None and cycle.scope["method"] != "HEAD" and not isinstance(cycle.transport, JoinedWrites):
             cycle.transport = JoinedWrites(cycle.transport)
+
+    def _release(self) -> None:
+        """Give what was held to the app."""
+        held, self._held = self._held, None
+        if held is not None:
+            self._begin_task()
+            if held:
+                super().on_body(bytes(held))
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        if self._held is None:
+            super().on_body(body)
+            return
+        self._held += body
+        if len(self._held) > _MAX_HELD:
+            self._release()
+
+    def on_message_complete(self) -> None:
+        """Answer at once, or tell the app that all is there."""
+        if self._held is not None and self._answer_at_once is not None:
+            answer = self._answer_at_once(self.url, self.headers, bytes(self._held))
+            if answer is not None:
+                self._held = None
+                head, body = answer
+                lines = [STATUS_LINE[200]]
+                for name, value in self.server_state.default_headers:
+                    lines += (name, b": ", value, b"\r\n")
+                lines += (head, b"\r\n", body)
+                self.transport.write(b"".join(lines))
+                self.on_response_complete()
+                return
+            self._release()
+        super().on_message_complete()
+
+    def shutdown(self) -> None:
+        """Begin to end: a request that has begun to come is still answered."""
+        self._release()
+        super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, and end the connection. The parser does not say what is wrong."""

@@ -18,10 +18,12 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from service import front as front_module
 from service.app import create_app
 from service.front import PREFIX, ROUTE, SUFFIX, Front
 from service.operations.serving import Serving
 from service.settings import Limits, Settings
+from service.web.protocol import ProblemProtocol
 from tests.service.running import Api
 from tests.service.working import train
 from tests.shared import table_path
@@ -36,12 +38,21 @@ CHANGING = {"x-request-id", "date"}
 
 
 class Doors:
-    """A service's two doors, and whether the last request went through to the route."""
+    """A service's doors, and whether the last request went through to the route.
 
-    def __init__(self, front: Front, behind: ASGIApp, client: httpx.Client, route: httpx.Client) -> None:
+    Args:
+        front: the fast door, in front of ``behind``.
+        client, asgi: ask the front, which may answer before ASGI, and which may not.
+        route: asks what is behind.
+    """
+
+    def __init__(
+        self, front: Front, behind: ASGIApp, client: httpx.Client, asgi: httpx.Client, route: httpx.Client
+    ) -> None:
         self.front = front
         self.behind = behind
         self.client = client
+        self.asgi = asgi
         self.route = route
         self.passed = 0
         front.app = self._watch
@@ -53,18 +64,22 @@ class Doors:
     def both(
         self, body: bytes | str, headers: dict[str, str] | None = None, address: str = ADDRESS
     ) -> tuple[Any, bool]:
-        """Send a request to both doors, compare the answers; the answer, and whether the front gave it."""
+        """Send a request to all doors, compare the answers; the answer, and whether the front gave it."""
         sent = JSON | (headers or {})
         before = self.passed
         first = self.client.post(address, content=body, headers=sent)
-        second = self.route.post(address, content=body, headers=sent)
-        assert first.status_code == second.status_code
-        assert _comparable(first) == _comparable(second)
-        assert first.headers.keys() == second.headers.keys()
-        assert {n: v for n, v in first.headers.items() if n not in CHANGING} == {
-            n: v for n, v in second.headers.items() if n not in CHANGING
-        }
-        return first, self.passed == before
+        by_front = self.passed == before
+        before = self.passed
+        through_asgi = self.asgi.post(address, content=body, headers=sent)
+        assert by_front == (self.passed == before)
+        for second in (through_asgi, self.route.post(address, content=body, headers=sent)):
+            assert first.status_code == second.status_code
+            assert _comparable(first) == _comparable(second)
+            assert first.headers.keys() == second.headers.keys()
+            assert {n: v for n, v in first.headers.items() if n not in CHANGING} == {
+                n: v for n, v in second.headers.items() if n not in CHANGING
+            }
+        return first, by_front
 
 
 def _comparable(response: Any) -> bytes:
@@ -84,17 +99,28 @@ def doors(trained: Settings) -> Iterator[Doors]:
     front = create_app(trained)
     assert isinstance(front, Front)
     behind = front.app
-    with _served(front, "on") as client, _served(behind, "off") as route:
+    with (
+        _served(front, "on", ProblemProtocol) as client,
+        _served(front, "off") as asgi,
+        _served(behind, "off") as route,
+    ):
         for address in (ADDRESS, NUMBERS):
             route.post(address, json={"rows": [ROW]})  # the route loads the model
-        yield Doors(front, behind, client, route)
+        yield Doors(front, behind, client, asgi, route)
 
 
 @contextmanager
-def _served(app: ASGIApp, lifespan: Any) -> Iterator[httpx.Client]:
+def _served(app: ASGIApp, lifespan: Any, protocol: Any = "httptools") -> Iterator[httpx.Client]:
     """The app behind a socket of its own."""
     config = uvicorn.Config(
-        app, port=0, log_config=None, access_log=False, lifespan=lifespan, ws="none", server_header=False
+        app,
+        port=0,
+        log_config=None,
+        access_log=False,
+        lifespan=lifespan,
+        http=protocol,
+        ws="none",
+        server_header=False,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
@@ -269,30 +295,48 @@ def test_arrow_is_answered_alike_at_both_doors(doors: Doors, sent: bytes, plain:
 def test_a_body_in_pieces_is_put_together(doors: Doors) -> None:
     sent = body(ROW).encode()
     before = doors.passed
-    answered = doors.client.post(ADDRESS, content=iter([sent[:10], sent[10:50], sent[50:]]), headers=JSON)
-    assert answered.status_code == 200
-    assert answered.content == doors.client.post(ADDRESS, content=sent, headers=JSON).content
+    for client in (doors.client, doors.asgi):
+        answered = client.post(ADDRESS, content=iter([sent[:10], sent[10:50], sent[50:]]), headers=JSON)
+        assert answered.status_code == 200
+        assert answered.content == client.post(ADDRESS, content=sent, headers=JSON).content
     assert doors.passed == before
 
 
+def test_small_answers_for_models_in_memory_are_given_before_asgi(doors: Doors) -> None:
+    headers = [(b"content-type", b"application/json"), (b"x-request-id", b"abc-1")]
+    front, sent = doors.front, body(ROW).encode()
+    answer = front.at_once(ADDRESS.encode(), headers, sent)
+    assert answer is not None
+    lines, answered = answer
+    assert lines.endswith(b"content-length: %d\r\nx-request-id: abc-1\r\n" % len(answered))
+    assert answered == doors.route.post(ADDRESS, content=sent, headers=JSON).content
+    for target in (ADDRESS + "?explain=true", ADDRESS + "/", ADDRESS.replace("weather", "nobody"), "/", ""):
+        assert front.at_once(target.encode(), headers, sent) is None
+    assert front.at_once(ADDRESS.encode(), headers, sent + b" " * 150_000) is None
+    assert front.at_once(ADDRESS.replace("weather", "we%61ther").encode(), headers, sent) is None
+    assert front.at_once(ADDRESS.replace("weather", "w\xe9").encode("latin-1"), headers, sent) is None
+
+
 def test_a_body_in_pieces_beyond_the_limit_is_refused(doors: Doors) -> None:
-    pieces = iter([b'{"rows":[' + b" " * 90_000] * 3)
-    assert doors.client.post(ADDRESS, content=pieces, headers=JSON).status_code == 413
+    for client in (doors.client, doors.asgi):
+        pieces = iter([b'{"rows":[' + b" " * 90_000] * 3)
+        assert client.post(ADDRESS, content=pieces, headers=JSON).status_code == 413
 
 
 def test_the_request_id_of_the_caller_comes_back(doors: Doors) -> None:
-    answered = doors.client.post(ADDRESS, content=body(ROW), headers=JSON | {"x-request-id": "abc-1"})
-    assert answered.headers["x-request-id"] == "abc-1"
+    for client in (doors.client, doors.asgi):
+        answered = client.post(ADDRESS, content=body(ROW), headers=JSON | {"x-request-id": "abc-1"})
+        assert answered.headers["x-request-id"] == "abc-1"
 
 
 def test_as_many_requests_as_allowed_are_let_in(doors: Doors) -> None:
     in_flight = doors.front.services.in_flight
     count, in_flight.count = in_flight.count, in_flight.limit
     try:
-        answered = doors.client.post(ADDRESS, content=body(ROW), headers=JSON)
+        answered = [client.post(ADDRESS, content=body(ROW), headers=JSON) for client in (doors.client, doors.asgi)]
     finally:
         in_flight.count = count
-    assert answered.status_code == 429
+    assert [one.status_code for one in answered] == [429, 429]
 
 
 def test_requests_and_rows_are_counted_at_both_doors(doors: Doors) -> None:
@@ -304,8 +348,9 @@ def test_requests_and_rows_are_counted_at_both_doors(doors: Doors) -> None:
 
     requests, rows = counted()
     doors.client.post(ADDRESS, content=body(ROW, ROW), headers=JSON)
+    doors.asgi.post(ADDRESS, content=body(*[ROW] * 4), headers=JSON)
     doors.route.post(ADDRESS, content=body(ROW, ROW, ROW), headers=JSON)
-    assert counted() == (requests + 2, rows + 5)
+    assert counted() == (requests + 3, rows + 9)
     assert doors.front.services.in_flight.count == 0
 
 
@@ -315,11 +360,13 @@ def test_a_defect_in_the_fast_way_is_left_to_the_route(
     def broken(*arguments: Any) -> None:
         raise RuntimeError("defect")
 
-    monkeypatch.setattr("service.front.answer_fast", broken)
-    with caplog.at_level(logging.DEBUG, "rulewood"):
-        answered = doors.client.post(ADDRESS, content=body(ROW), headers=JSON)
-    assert answered.status_code == 200
-    assert "left to the route" in caplog.text
+    monkeypatch.setitem(front_module._ON_LOOP, b"application/json", broken)
+    for client in (doors.client, doors.asgi):
+        with caplog.at_level(logging.DEBUG, "rulewood"):
+            answered = client.post(ADDRESS, content=body(ROW), headers=JSON)
+        assert answered.status_code == 200
+        assert "left to the route" in caplog.text
+        caplog.clear()
 
 
 def test_a_key_of_another_workspace_finds_nothing(trained: Settings, tmp_path: Path) -> None:

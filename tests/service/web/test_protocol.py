@@ -11,8 +11,11 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.types import Receive, Scope, Send
+from uvicorn.config import Config
+from uvicorn.server import ServerState
 
-from service.web.protocol import JoinedWrites
+from service.web.protocol import AT_ONCE, JoinedWrites, ProblemProtocol
 from tests.service.running import Api
 
 
@@ -84,6 +87,12 @@ class Written(asyncio.Transport):
     def close(self) -> None:
         self.closed = True
 
+    def pause_reading(self) -> None:
+        """All of it is there already."""
+
+    def resume_reading(self) -> None:
+        """As before."""
+
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
 
@@ -121,3 +130,131 @@ def test_a_client_that_asks_first_is_told_to_go_on(shared_api: Api) -> None:
         assert connection.recv(65_536).startswith(b"HTTP/1.1 100 ")
         connection.sendall(b"{}")
         assert b"".join(iter(lambda: connection.recv(65_536), b"")).startswith(b"HTTP/1.1 422 ")
+
+
+POST = b"POST /at-once HTTP/1.1\r\nHost: x\r\n"
+
+
+class Line:
+    """A connection to a protocol whose bodies ``now`` are answered at once; the app answers each with what it got."""
+
+    def __init__(self, *, offered: bool = True) -> None:
+        config = Config(self._app, ws="none", lifespan="off", log_config=None, interface="asgi3", proxy_headers=False)
+        config.server_header = config.date_header = False
+        config.load()
+        self.tried: list[bytes] = []
+        self.sent = Written()
+        state = {AT_ONCE: self._at_once} if offered else {}
+        self.protocol = ProblemProtocol(config, ServerState(), state, asyncio.get_running_loop())
+        self.protocol.connection_made(self.sent)
+        self.may_end = asyncio.Event()
+        self.may_end.set()
+
+    def _at_once(self, target: bytes, headers: list[tuple[bytes, bytes]], body: bytes) -> tuple[bytes, bytes] | None:
+        self.tried.append(body)
+        assert headers[0] == (b"host", b"x")
+        return (b"content-length: 4\r\nby: hand\r\n", b"done") if (target, body) == (b"/at-once", b"now") else None
+
+    async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body += message["body"]
+            more = message["more_body"]
+        await self.may_end.wait()
+        answer = scope["path"].encode() + b" " + body[:20]
+        length = [(b"content-length", b"%d" % len(answer))]
+        await send({"type": "http.response.start", "status": 200, "headers": length})
+        await send({"type": "http.response.body", "body": answer})
+
+    async def say(self, *pieces: bytes) -> list[bytes]:
+        """Send some pieces; the bodies of the answers since."""
+        self.sent.calls.clear()
+        for piece in pieces:
+            self.protocol.data_received(piece)
+            for _ in range(5):
+                await asyncio.sleep(0)
+        return [answer.partition(b"\r\n\r\n")[2] for answer in self.sent.calls]
+
+
+def with_length(body: bytes, more: bytes = b"") -> bytes:
+    return POST + more + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+def test_what_can_be_answered_at_once_is_no_request_of_the_app() -> None:
+    async def run() -> None:
+        line = Line()
+        assert await line.say(with_length(b"now")) == [b"done"]
+        assert line.sent.calls == [b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\nby: hand\r\n\r\ndone"]
+        whole = with_length(b"now")
+        assert await line.say(*(whole[at : at + 1] for at in range(len(whole)))) == [b"done"]
+        assert await line.say(POST + b"Transfer-Encoding: chunked\r\n\r\n1\r\nn\r\n2\r\now\r\n0\r\n\r\n") == [b"done"]
+        assert line.protocol.server_state.total_requests == 3
+        assert line.protocol.timeout_keep_alive_task is not None
+
+    asyncio.run(run())
+
+
+def test_what_is_left_is_a_request_of_the_app() -> None:
+    async def run() -> None:
+        line = Line()
+        assert await line.say(with_length(b"later")) == [b"/at-once later"]
+        assert await line.say(with_length(b"")) == [b"/at-once "]
+        assert await line.say(with_length(b"now").replace(b"/at-once", b"/other")) == [b"/other now"]
+        large = b"x" * 200_000
+        assert await line.say(with_length(large)[:160_000], with_length(large)[160_000:]) == [b"/at-once " + large[:20]]
+        assert line.tried == [b"later", b"", b"now"]
+        line.tried.clear()
+        assert await line.say(b"GET /at-once HTTP/1.1\r\nHost: x\r\n\r\n") == [b"/at-once "]
+        head = await line.say(with_length(b"now", b"Expect: 100-continue\r\n"))
+        assert head == [b"", b"/at-once now"]  # told to go on, answered
+        assert await line.say(with_length(b"now", b"Connection: close\r\n")) == [b"/at-once now"]
+        assert line.sent.closed
+        assert await Line(offered=False).say(with_length(b"now")) == [b"/at-once now"]
+        old = with_length(b"now").replace(b"HTTP/1.1", b"HTTP/1.0")
+        assert await Line().say(old) == [b"/at-once now"]
+        assert not line.tried
+
+    asyncio.run(run())
+
+
+def test_answers_come_in_the_order_of_the_requests() -> None:
+    async def run() -> None:
+        line = Line()
+        now, later = with_length(b"now"), with_length(b"later")
+        assert await line.say(now + now + later + now) == [b"done", b"done", b"/at-once later", b"/at-once now"]
+        line.may_end.clear()
+        assert await line.say(later + now, now) == []
+        line.may_end.set()
+        assert await line.say(b"") == [b"/at-once later", b"/at-once now", b"/at-once now"]
+        assert await line.say(now) == [b"done"]
+
+    asyncio.run(run())
+
+
+def test_a_request_that_has_begun_to_come_is_answered_though_the_server_ends() -> None:
+    async def run() -> None:
+        line = Line()
+        whole = with_length(b"now")
+        await line.say(whole[:-1])
+        line.protocol.shutdown()
+        assert not line.sent.closed
+        assert await line.say(whole[-1:]) == [b"/at-once now"]
+        assert line.sent.closed
+        line = Line()
+        await line.say(whole)
+        line.protocol.shutdown()
+        assert line.sent.closed
+
+    asyncio.run(run())
+
+
+def test_a_connection_may_end_in_the_middle_of_a_body() -> None:
+    async def run() -> None:
+        line = Line()
+        await line.say(with_length(b"now")[:-1])
+        line.protocol.connection_lost(None)
+        await asyncio.sleep(0)
+        assert line.tried == []
+
+    asyncio.run(run())
