@@ -28,7 +28,7 @@ from service.operations.predict import Bounds, Describe
 from service.operations.served import ServedModel
 from service.services import Services
 from service.web.observing import request_id_of, safe_headers
-from service.web.protocol import AT_ONCE
+from service.web.protocol import AT_ONCE, AtOnce
 
 PREFIX, SUFFIX = "/api/v1/models/", "/predictions"
 #: The route's template, under which its requests are counted.
@@ -79,11 +79,11 @@ class Front:
                     await self._answer(model, media_type, begun, scope, receive, send)
                     return
         elif scope["type"] == "lifespan" and "state" in scope:
-            scope["state"][AT_ONCE] = self.at_once
+            scope["state"][AT_ONCE] = AtOnce(SUFFIX.encode(), self.at_once)
         await self.app(scope, receive, send)
 
     def at_once(self, target: bytes, headers: Headers, body: bytes) -> tuple[bytes, bytes] | None:
-        """Answer a small plain request of which all is there (:data:`~service.web.protocol.AnswerAtOnce`).
+        """Answer a small plain request of which all is there (:class:`~service.web.protocol.AtOnce`).
 
         Args:
             target: of the request: its path, and a query.

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
@@ -19,12 +19,24 @@ from service.errors import BadRequest
 from service.problems import render
 from service.web.observing import request_id_of, safe_headers
 
-#: The name in the lifespan's state of a function of that type.
+#: The name of an :class:`AtOnce` in the lifespan's state.
 AT_ONCE = "rulewood.at_once"
-#: From a request's target, headers (lower-case names) and whole body to the header lines and the body of an answer 200,
-#: or None where the app shall be asked. It does not wait and raises nothing.
-AnswerAtOnce: TypeAlias = Callable[[bytes, list[tuple[bytes, bytes]], bytes], tuple[bytes, bytes] | None]
-#: Bodies beyond it go to the app while they come.
+
+
+class AtOnce(NamedTuple):
+    """What an app offers to answer before ASGI.
+
+    Attributes:
+        end: the end of the targets of requests that it may answer.
+        answer: from a request's target, headers (lower-case names) and whole body to the header lines and the body of
+            an answer 200, or None where the app shall be asked. It does not wait and raises nothing.
+    """
+
+    end: bytes
+    answer: Callable[[bytes, list[tuple[bytes, bytes]], bytes], tuple[bytes, bytes] | None]
+
+
+#: Bodies beyond it, and those that do not tell their length, go to the app while they come.
 _MAX_HELD = 150_000
 
 #: Copying a body of fewer bytes is quicker than telling the system of two pieces.
@@ -38,7 +50,7 @@ class ProblemProtocol(HttpToolsProtocol):
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
-        self._answer_at_once: AnswerAtOnce | None = self.app_state.get(AT_ONCE)
+        self._at_once: AtOnce | None = self.app_state.get(AT_ONCE)
         #: What has come of a body that may be answered at once; None where there is no such request.
         self._held: bytearray | None = None
 
@@ -50,10 +62,12 @@ class ProblemProtocol(HttpToolsProtocol):
             self._begin_task()
 
     def _may_wait_for_body(self) -> bool:
-        parser, cycle = self.parser, self.cycle
+        parser, cycle, at_once = self.parser, self.cycle, self._at_once
         return (
-            self._answer_at_once is not None
+            at_once is not None
+            and self.url.endswith(at_once.end)
             and parser.get_method() == b"POST"
+            and 0 < _length(self.headers) <= _MAX_HELD
             and not self.expect_100_continue
             and (cycle is None or cycle.response_complete)  # else the answer before is still to come
             and parser.get_http_version() == "1.1"
@@ -82,15 +96,13 @@ class ProblemProtocol(HttpToolsProtocol):
         """Take a part of a body."""
         if self._held is None:
             super().on_body(body)
-            return
-        self._held += body
-        if len(self._held) > _MAX_HELD:
-            self._release()
+        else:
+            self._held += body
 
     def on_message_complete(self) -> None:
         """Answer at once, or tell the app that all is there."""
-        if self._held is not None and self._answer_at_once is not None:
-            answer = self._answer_at_once(self.url, self.headers, bytes(self._held))
+        if self._held is not None and self._at_once is not None:
+            answer = self._at_once.answer(self.url, self.headers, bytes(self._held))
             if answer is not None:
                 self._held = None
                 head, body = answer
@@ -119,6 +131,14 @@ class ProblemProtocol(HttpToolsProtocol):
         lines = [b"HTTP/1.1 400 Bad Request", *(name + b": " + value for name, value in headers)]
         self.transport.write(b"\r\n".join([*lines, b"", rendered.body]))
         self.transport.close()
+
+
+def _length(headers: list[tuple[bytes, bytes]]) -> int:
+    """The length of a body that the headers tell; 0 where they do not."""
+    for name, value in headers:
+        if name == b"content-length":
+            return int(value)  # the parser has seen to it that it is a number
+    return 0
 
 
 class JoinedWrites(asyncio.Transport):
