@@ -22,7 +22,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from learners.reasons.mixed_search import MixedSearch, MixedSeeker, too_many_nodes
+from learners.reasons.mixed_search import MixedSearch, MixedSeeker
 from learners.reasons.path_prices import SumPrices, prices_of
 from learners.reasons.path_regions import AtLeast, HalfSpace, Path, narrowed, paths_of
 from learners.reasons.programmes import Programmes
@@ -32,6 +32,7 @@ from learners.reasons.regions import Cells, Levels, Numbers, Region
 from learners.reasons.scales import Scales
 from learners.reasons.targets import Target, answers_of
 from learners.reasons.wishes import Wishes
+from learners.reasons.work import Work
 from learners.rules.from_tree import rules_of_nodes
 from learners.rules.rule import RuleCondition
 from learners.table import Table
@@ -41,6 +42,8 @@ from learners.types import FloatArray
 
 #: Most regions that are cut for one row: some tenths of a second.
 MAX_CUTS = 2_000
+#: What each takes of the work of a request, in nodes.
+_CUT = 1_000
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class CombinedSeeker:
         count: how many counterfactuals of each row, at most one of each leaf.
         diverse: let no two of them change the same set of columns.
         by_distance: whether distances, each times its column's cost, are compared before costs.
+        work: of the request.
     """
 
     def __init__(
@@ -87,14 +91,16 @@ class CombinedSeeker:
         count: int,
         diverse: bool,
         by_distance: bool,
+        work: Work,
     ) -> None:
         self.learner = learner
         self.target = target
         self.count = count
         self.diverse = diverse
+        self.work = work
         self.steps = RegionSteps(learner.columns_, wishes, scales, by_distance=by_distance)
-        self.programmes = Programmes(self.steps)
-        self.mixes = MixedSeeker(learner, target, self.steps)
+        self.programmes = Programmes(self.steps, work)
+        self.mixes = MixedSeeker(learner, target, self.steps, work)
         self.prices = prices_of(learner)
         self.sums = SumPrices.of(learner.tree_.combined, self.steps)
         self.is_wanted = target.holds(learner.packed_tree_.answers[self.prices.leaves])
@@ -115,7 +121,7 @@ class CombinedSeeker:
             self._take(found, row, self._complete(done), mixes)
             found.unfinished = None if found else str(ended)
         if not found and not mixes.is_complete:
-            found.unfinished = found.unfinished or str(too_many_nodes())
+            found.unfinished = found.unfinished or str(mixes.ended())
         return found
 
     def _take(self, found: Ways, row: FloatArray, ways: Iterator[tuple[int, Way]], mixes: MixedSearch) -> None:
@@ -209,6 +215,9 @@ class CombinedSeeker:
         self.cuts += 1
         if self.cuts > MAX_CUTS:
             raise SearchEnded(f"{MAX_CUTS} regions for the tree's tests of several values")
+        self.work.spend(_CUT)
+        if self.work.is_spent:
+            raise self.work.ended()
         region, cells = candidate.region, candidate.way.cells
         possible = [
             (feature, one, left) for feature, one in missed.sets if (left := narrowed(region, feature, one)) is not None

@@ -13,7 +13,8 @@ leave some or all of the missing values missing, whatever else it changes: it st
 several leaves and counts if their mean is the wanted answer. Such rows are looked for by
 :mod:`learners.reasons.mixed_search`, by distance by :mod:`learners.reasons.divided_search`, as far as
 they could be nearer than the next leaf's box, so that the search is exact among all rows: what is told
-is ``exact`` unless the bound of that search was met. Each row has a bound of its own.
+is ``exact`` unless the bound of that search was met. Each row has a bound of its own, and all rows of a
+request have one together (:mod:`learners.reasons.work`).
 
 Every row that is given was answered by the model itself.
 """
@@ -34,13 +35,14 @@ from learners.reasons.boxes import Boxes, boxes_of, check_leaves
 from learners.reasons.combined_search import CombinedSeeker
 from learners.reasons.demands import Demands, demands_of, target_cell
 from learners.reasons.divided_search import DividedSearch
-from learners.reasons.mixed_search import MixedSearch, MixedSeeker, too_many_nodes
+from learners.reasons.mixed_search import MixedSearch, MixedSeeker
 from learners.reasons.records import Asked, Change, Counterfactual, Ways, shown_cell
 from learners.reasons.region_steps import RegionSteps
 from learners.reasons.rule_search import RuleSeeker
 from learners.reasons.scales import Scales
 from learners.reasons.targets import Target, answers_of, target_of
 from learners.reasons.wishes import Wishes
+from learners.reasons.work import Work
 from learners.rules.fitted import FittedRules
 from learners.table import Table
 from learners.trees.estimator import FittedTree
@@ -70,7 +72,12 @@ class Search:
 
 
 def counterfactuals(
-    learner: Learner, X: Any, wanted: Any, search: Search | None = None, scales: Scales | None = None
+    learner: Learner,
+    X: Any,
+    wanted: Any,
+    search: Search | None = None,
+    scales: Scales | None = None,
+    work: Work | None = None,
 ) -> list[Ways]:
     """For each row the nearest rows that have the wanted answer; none where it has it already, or none can be reached.
 
@@ -84,6 +91,7 @@ def counterfactuals(
         wanted: a class label; or of a regression (least, greatest), either of them None for no bound.
         search: see :class:`Search`.
         scales: of the model's columns; by default from the model's thresholds.
+        work: what the searches of all rows may take together; several calls may share one. By default of this call's.
 
     Raises:
         LearnerError: the learner is neither. ParameterError: it has no such class, the range is empty, ``count`` is
@@ -94,14 +102,19 @@ def counterfactuals(
         raise ParameterError(f"count must be a whole number >= 1, not {quoted(search.count)}", field="count")
     if search.order not in ("changes", "distance"):
         raise ParameterError(f"order is 'changes' or 'distance', not {quoted(search.order)}", field="order")
-    seeker, target = _seeker(learner, wanted, search, scales)
     table = learner.check_table(X)
+    work = work or Work(table.n_rows)
+    seeker, target = _seeker(learner, wanted, search, scales, work)
     reached = target.holds(answers_of(learner, table))
-    return [Ways() if reached[index] else seeker.find(np.array(row)) for index, row in enumerate(table.values)]
+    found: list[Ways] = []
+    for held, row in zip(reached.tolist(), table.values, strict=True):
+        work.begin()
+        found.append(Ways() if held else seeker.find(np.array(row)))
+    return found
 
 
 def _seeker(
-    learner: Learner, wanted: Any, search: Search, scales: Scales | None
+    learner: Learner, wanted: Any, search: Search, scales: Scales | None, work: Work
 ) -> tuple[_Seeker | RuleSeeker | CombinedSeeker, Target]:
     if isinstance(learner, FittedRules):
         learner.check_fitted()
@@ -114,6 +127,7 @@ def _seeker(
             count=search.count,
             diverse=search.diverse,
             by_distance=search.order == "distance",
+            work=work,
         ), target
     check_leaves(learner)
     assert isinstance(learner, FittedTree)  # noqa: S101 - it is checked
@@ -128,17 +142,23 @@ def _seeker(
             count=search.count,
             diverse=search.diverse,
             by_distance=search.order == "distance",
+            work=work,
         ), target
     boxes = boxes_of(learner)
-    return _Seeker(learner, boxes, target, search, wishes, scales or Scales.of_boxes(boxes)), target
+    steps = RegionSteps(
+        learner.columns_, wishes, scales or Scales.of_boxes(boxes), by_distance=search.order == "distance"
+    )
+    return _Seeker(learner, boxes, target, search, steps, work), target
 
 
-def why_not(learner: Learner, X: Any, wanted: Any, scales: Scales | None = None) -> list[Counterfactual | None]:
+def why_not(
+    learner: Learner, X: Any, wanted: Any, scales: Scales | None = None, work: Work | None = None
+) -> list[Counterfactual | None]:
     """For each row the nearest way to the wanted answer with everything free: its unmet conditions say why not.
 
     None where the row has the answer already, or no leaf has it. See :func:`counterfactuals`.
     """
-    return [found[0] if found else None for found in counterfactuals(learner, X, wanted, None, scales)]
+    return [found[0] if found else None for found in counterfactuals(learner, X, wanted, None, scales, work)]
 
 
 @dataclass(frozen=True)
@@ -164,16 +184,16 @@ class _Seeker:
     """One search over any number of rows."""
 
     def __init__(
-        self, learner: FittedTree, boxes: Boxes, target: Target, search: Search, wishes: Wishes, scales: Scales
+        self, learner: FittedTree, boxes: Boxes, target: Target, search: Search, steps: RegionSteps, work: Work
     ) -> None:
         self.learner = learner
         self.boxes = boxes
         self.search = search
-        self.wishes = wishes
-        self.scales = scales
+        self.wishes = wishes = steps.wishes
+        self.scales = steps.scales
         self.target = target
-        self.steps = RegionSteps(learner.columns_, wishes, scales, by_distance=search.order == "distance")
-        self.mixes = MixedSeeker(learner, target, self.steps)
+        self.steps = steps
+        self.mixes = MixedSeeker(learner, target, steps, work)
         self.wanted = boxes.leaves[target.holds(learner.packed_tree_.answers[boxes.leaves])]
         self.price = np.append(wishes.costs, 0.0)  # the last for the root, which tests no column
         self.weight = np.append(self.steps.weights, 0.0)
@@ -193,7 +213,7 @@ class _Seeker:
                 if holds:
                     found.append(self._described(row, one, answer, demands))
         if not found and mixes is not None and not mixes.is_complete:
-            found.unfinished = str(too_many_nodes())
+            found.unfinished = str(mixes.ended())
         return found
 
     def _mixes(self, row: FloatArray, demands: Demands) -> MixedSearch | DividedSearch:

@@ -21,12 +21,12 @@ from collections.abc import Set
 
 import numpy as np
 
-from learners.reasons import mixed_search
 from learners.reasons.boxes import Boxes
 from learners.reasons.demands import Demands
-from learners.reasons.mixed_search import MixedSeeker
+from learners.reasons.mixed_search import Allowance, MixedSeeker
 from learners.reasons.near_region import Fork, NearRegion
 from learners.reasons.near_tree import Key, NearTree, Prices
+from learners.reasons.records import SearchEnded
 from learners.reasons.region_steps import Way, rounded_key
 from learners.reasons.single_changes import SingleChanges
 from learners.reasons.targets import answers_of
@@ -56,7 +56,7 @@ class DividedSearch:
     def __init__(self, seeker: MixedSeeker, boxes: Boxes, row: FloatArray, demands: Demands) -> None:
         self.is_complete = True
         self._seeker, self._boxes, self._row, self._demands = seeker, boxes, row, demands
-        self._allowance = mixed_search.MAX_NODES
+        self._allowance = Allowance(seeker.work)
         self._prices = Prices(boxes, demands, seeker.steps)
         self._n_leaves = 0
         self._budget: Key = (0.0, -1.0)  # all that is within has been looked at, or waits
@@ -72,9 +72,13 @@ class DividedSearch:
         seeker, row = self._seeker, self._row
         below = seeker.learner.packed_tree_.steps(row)
         singles = SingleChanges(self._boxes, row, below, seeker.margins, seeker.slack, seeker.steps)
-        self._allowance -= singles.looked_at
+        self._allowance.spend(singles.looked_at)
         ways = singles.nearest(seeker.hold)
         return [(seeker.steps.key(way.cost, way.distance), next(self._numbers), way) for way in ways]
+
+    def ended(self) -> SearchEnded:
+        """What is said where no row was found before the work that is allowed was done."""
+        return self._allowance.ended()
 
     def next_before(self, key: Key | None) -> Way | None:
         """The next nearest row that comes before ``key``, of all if None; None where there is none left."""
@@ -89,7 +93,7 @@ class DividedSearch:
             elif self._regions and self._regions[0][0] < self._budget:
                 if key is not None and self._regions[0][0] >= key:
                     return None
-                if self._allowance < 0:
+                if self._allowance.is_spent:
                     self.is_complete = False
                     self._regions, self._n_leaves, self._budget = [], len(self._prices.keys), _ALL
                     continue
@@ -119,7 +123,7 @@ class DividedSearch:
         self._regions = [(max(before, (0.0, 0.0)), next(self._numbers), whole, 1)]
 
     def _spend(self, nodes: int) -> None:
-        self._allowance -= _NODE * nodes
+        self._allowance.spend(_NODE * nodes)
 
     def _is_passed_over(self, columns: Set[int]) -> bool:
         return any(found <= columns for found in self._found)

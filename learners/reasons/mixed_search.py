@@ -32,6 +32,7 @@ from learners.reasons.region_steps import KnownSteps, RegionSteps, Way
 from learners.reasons.regions import Numbers, Region
 from learners.reasons.single_changes import SingleChanges
 from learners.reasons.targets import Target, answers_of
+from learners.reasons.work import Work
 from learners.table import Kind, Table
 from learners.trees.estimator import FittedTree
 from learners.types import BoolArray, FloatArray
@@ -46,6 +47,28 @@ _SETS_AT_ONCE, _NODES_AT_ONCE = 64, 1_000_000
 _SLACK = 1e-9
 
 Key: TypeAlias = tuple[float, float]
+
+
+class Allowance:
+    """What one row's search for changed rows that stay divided may take: its own bound, and the request's work."""
+
+    def __init__(self, work: Work) -> None:
+        self._left, self._work = MAX_NODES, work
+
+    def spend(self, nodes: int) -> None:
+        """Count some nodes."""
+        self._left -= nodes
+        self._work.spend(nodes)
+
+    @property
+    def is_spent(self) -> bool:
+        return self._left < 0 or self._work.is_spent
+
+    def ended(self) -> SearchEnded:
+        """What is said then."""
+        if self._left >= 0:
+            return self._work.ended()
+        return SearchEnded(f"{MAX_NODES} nodes, for changed rows that leave some values missing,")
 
 
 @dataclass(frozen=True)
@@ -86,13 +109,15 @@ class MixedSeeker:
         learner: a fitted tree.
         target: the wanted answer.
         steps: what changes are allowed, and how they are compared.
+        work: of the request.
     """
 
-    def __init__(self, learner: FittedTree, target: Target, steps: RegionSteps) -> None:
+    def __init__(self, learner: FittedTree, target: Target, steps: RegionSteps, work: Work) -> None:
         self.learner = learner
         self.target = target
         self.steps = steps
-        self.programmes = Programmes(steps)
+        self.work = work
+        self.programmes = Programmes(steps, work)
         self.margins = target.margins(learner.packed_tree_.answers)
         self.slack = _SLACK * float(np.abs(self.margins).max(initial=0.0))
 
@@ -124,7 +149,7 @@ class MixedSearch:
         self.is_complete = True
         self._seeker = seeker
         self._row = row
-        self._allowance = MAX_NODES
+        self._allowance = Allowance(seeker.work)
         self._known: KnownSteps = {}
         self._numbers = itertools.count()
         self._heap: list[tuple[Key, int, _Item]] = []
@@ -154,7 +179,7 @@ class MixedSearch:
         """
         while self._heap and (key is None or self._heap[0][0] < key):
             item = self._heap[0][2]
-            if self._allowance < 0 and not isinstance(item, Way):
+            if self._allowance.is_spent and not isinstance(item, Way):
                 self._end()
                 continue
             if isinstance(item, frozenset | _Known):
@@ -171,6 +196,10 @@ class MixedSearch:
                 return item if isinstance(item, Way) else item.way
         return None
 
+    def ended(self) -> SearchEnded:
+        """What is said where no row was found before the work that is allowed was done."""
+        return self._allowance.ended()
+
     def _end(self) -> None:
         """Keep of what waits only the rows that were found."""
         self.is_complete = False
@@ -184,7 +213,7 @@ class MixedSearch:
         seeker = self._seeker
         singles = SingleChanges(self._boxes, self._row, self._reach.below, seeker.margins, seeker.slack, seeker.steps)
         self._judged = singles.judged
-        self._spend(singles.looked_at)
+        self._allowance.spend(singles.looked_at)
         for way in singles.nearest(seeker.hold):
             self._push(seeker.steps.key(way.cost, way.distance), way)
         for column in singles.columns:
@@ -199,9 +228,6 @@ class MixedSearch:
         if mix.way.steps.keys() != mix.columns or mix.n_leaves < 2:
             return False
         return bool(self._seeker.hold(mix.way.cells[None])[0])
-
-    def _spend(self, nodes: int) -> None:
-        self._allowance -= nodes
 
     def _push(self, key: Key, item: _Item) -> None:
         heapq.heappush(self._heap, (key, next(self._numbers), item))
@@ -258,7 +284,7 @@ class MixedSearch:
         sets = [item.columns if isinstance(item, _Known) else item for item in items]
         before = self._reach.visited
         bounds = self._reach.bounds(sets)
-        self._spend(self._reach.visited - before + _SET * len(sets))
+        self._allowance.spend(self._reach.visited - before + _SET * len(sets))
         fixed = self._seeker.steps.wishes.fixed
         for item, columns, bound in zip(items, sets, bounds, strict=True):
             if columns and item is columns and (bound.highest >= -self._seeker.slack).all():
@@ -318,7 +344,7 @@ class MixedSearch:
             todo.extend(
                 (child, share * float(nodes.fraction[child])) for child in children if nodes.fraction[child] > 0
             )
-        self._spend(_PART + _STEP * looked_at)
+        self._allowance.spend(_PART + _STEP * looked_at)
         settled = settled + np.array(shares) @ margins[leaves] if leaves else settled
         highest = settled + sum(share * bound.free[node] for node, share in still)
         if (highest < -seeker.slack).any():
@@ -339,8 +365,3 @@ class MixedSearch:
             if term.feature not in part.region and not np.isnan(own := float(self._row[term.feature]))
         }
         return self._seeker.programmes.nearest(self._row, part.region | kept, way, list(part.sums.values()))
-
-
-def too_many_nodes() -> SearchEnded:
-    """What is said where no row was found before the work that is allowed was done."""
-    return SearchEnded(f"{MAX_NODES} nodes, for changed rows that leave some values missing,")

@@ -23,10 +23,13 @@ from learners.reasons.path_regions import HalfSpace
 from learners.reasons.records import SearchEnded
 from learners.reasons.region_steps import RegionSteps, Way
 from learners.reasons.regions import Numbers, Region
+from learners.reasons.work import Work
 from learners.types import FloatArray
 
 #: Most sets of columns, and most linear programmes, that are looked at for one row: some tenths of a second.
 MAX_SETS, MAX_PROGRAMMES = 5_000, 100
+#: What each takes of the work of a request, in nodes.
+_SET, _PROGRAMME = 4_000, 35_000
 #: How clear of its thresholds a programme keeps, in the units of its columns' steps; more if that was not enough.
 _CLEARANCES = (2e-7, 2e-6, 2e-5)
 _TIE = 1e-9
@@ -54,10 +57,11 @@ class Programmes:
 
     Args:
         steps: the wishes and what steps count.
+        work: of the request.
     """
 
-    def __init__(self, steps: RegionSteps) -> None:
-        self._steps = steps
+    def __init__(self, steps: RegionSteps, work: Work) -> None:
+        self._steps, self._work = steps, work
         self.begin()
 
     def begin(self) -> None:
@@ -168,6 +172,7 @@ class Programmes:
         self._sets += 1
         if self._sets > MAX_SETS:
             raise _too_many(f"{MAX_SETS} sets of columns")
+        self._spend(_SET)
         for clearance in _CLEARANCES:
             found = self._guess(cells, sums, moved, clearance)
             if found is None:
@@ -175,6 +180,11 @@ class Programmes:
             if all(one.holds(found) for one in sums):
                 return _drawn_back(found, sums, moved)
         return None
+
+    def _spend(self, nodes: int) -> None:
+        self._work.spend(nodes)
+        if self._work.is_spent:
+            raise self._work.ended()
 
     def _guess(
         self, cells: FloatArray, sums: Sequence[HalfSpace], moved: dict[int, _Room], clearance: float
@@ -230,6 +240,7 @@ class Programmes:
         self._programmes += 1
         if self._programmes > MAX_PROGRAMMES:
             raise _too_many(f"{MAX_PROGRAMMES} linear programmes")
+        self._spend(_PROGRAMME)
         n, one = len(start), np.eye(len(start))
         lines = np.block([[slopes, np.zeros_like(slopes)], [one, -one], [-one, -one]])
         solution = milp(

@@ -113,8 +113,10 @@ class SearchEnded(LearnerError):
 
     best: Way | None = None
 
-    def __init__(self, what: str) -> None:
-        super().__init__(f"more than {what} would have to be looked at; fix more columns, or narrow what is allowed")
+    def __init__(self, what: str, remedy: str = "") -> None:
+        super().__init__(
+            f"more than {what} would have to be looked at; {remedy}fix more columns, or narrow what is allowed"
+        )
 
 
 def shown_cell(column: Column, cell: float) -> Scalar | None:

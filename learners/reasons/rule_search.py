@@ -22,12 +22,15 @@ from learners.reasons.regions import Region, RuleRegions
 from learners.reasons.scales import Scales
 from learners.reasons.targets import Target
 from learners.reasons.wishes import Wishes
+from learners.reasons.work import Work
 from learners.rules.fitted import FittedRules
 from learners.table import Table
 from learners.types import FloatArray
 
 #: Most regions that are looked at for one row: some tenths of a second.
 MAX_REGIONS = 2_000
+#: What each takes of the work of a request, in nodes.
+_REGION = 700
 
 
 class RuleSeeker:
@@ -41,6 +44,7 @@ class RuleSeeker:
         count: how many counterfactuals of each row, at most one of each rule.
         diverse: let no two of them change the same set of columns.
         by_distance: whether distances, each times its column's cost, are compared before costs.
+        work: of the request.
     """
 
     def __init__(
@@ -53,11 +57,13 @@ class RuleSeeker:
         count: int,
         diverse: bool,
         by_distance: bool,
+        work: Work,
     ) -> None:
         self.learner = learner
         self.target = target
         self.count = count
         self.diverse = diverse
+        self.work = work
         self.steps = RegionSteps(learner.columns_, wishes, scales, by_distance=by_distance)
         self.regions = RuleRegions(learner.ordered_rules_, learner.columns_)
         self.wanted = np.flatnonzero(target.holds(learner.ordered_rules_.share)).tolist()
@@ -88,6 +94,7 @@ class RuleSeeker:
         def push(rule: int, region: Region) -> None:
             nonlocal looked_at
             looked_at += 1
+            self.work.spend(_REGION)
             way = self.steps.nearest(row, region, known)
             if way is not None:
                 heapq.heappush(heap, (self.steps.key(way.cost, way.distance), rule, next(numbers), region, way))
@@ -97,7 +104,7 @@ class RuleSeeker:
             if region is not None:
                 push(rule, region)
         done: set[int] = set()
-        while heap and looked_at <= MAX_REGIONS:
+        while heap and looked_at <= MAX_REGIONS and not self.work.is_spent:
             _, rule, _, region, way = heapq.heappop(heap)
             if rule in done:
                 continue
@@ -109,7 +116,8 @@ class RuleSeeker:
             for piece in self.regions.outside(answering, region):
                 push(rule, piece)
         if heap:
-            found.unfinished = str(SearchEnded(f"{MAX_REGIONS} regions between overlapping rules"))
+            ended = SearchEnded(f"{MAX_REGIONS} regions between overlapping rules")
+            found.unfinished = str(ended if looked_at > MAX_REGIONS else self.work.ended())
             yield from self._answered([entry[-1] for entry in sorted(heap)], done)
 
     def _answered(self, ways: list[Way], done: set[int]) -> Iterator[tuple[int, Way, bool]]:

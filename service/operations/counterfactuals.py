@@ -13,6 +13,7 @@ from learners.reasons.records import Counterfactual, Ways
 from learners.reasons.scales import Scales
 from learners.reasons.targets import answers_of, target_of
 from learners.reasons.wishes import Range, Wishes
+from learners.reasons.work import Work
 from learners.table import Column, Table
 from service.errors import Fault, Invalid
 from service.operations import models as versions
@@ -65,11 +66,13 @@ def find_counterfactuals(
         )
         answer = _answer(wanted.answer, model.identity.task)
         search = Search(wishes, wanted.count, wanted.diverse, wanted.order)
-        found = counterfactuals(model.learner, table, answer, search, scales)
-        if wishes.is_free and wanted.order == "changes":
+        tells_why = wishes.is_free and wanted.order == "changes"
+        work = Work(table.n_rows if tells_why else 2 * table.n_rows)
+        found = counterfactuals(model.learner, table, answer, search, scales, work)
+        if tells_why:
             free = [ways[0] if ways else None for ways in found]
         else:
-            free = why_not(model.learner, table, answer, scales)
+            free = why_not(model.learner, table, answer, scales, work)
         reached = target_of(model.learner, answer).holds(answers_of(model.learner, table))
         return [_record(*one) for one in zip(reached.tolist(), found, free, strict=True)]
 

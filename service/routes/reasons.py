@@ -62,8 +62,9 @@ def find(
     `directions`, `costs` and `allowed` are kept, and labels are decided by `decision`.
     New values are just beyond the thresholds that they pass, and every changed row was answered by the model itself.
     A missing value stays missing where the answer is the wanted one all the same; choosing one counts as a change.
-    At most 100 rows, fewer of very large models. Each row is searched within a bound of its own: where too
-    much is left to look at, the best that was found has `exact: false`; if there is none, the row is `unfinished`.
+    At most 100 rows, fewer of very large models. Each row is searched within a bound of its own, and all rows together
+    within one of some tens of seconds, of which no row can take the part of another: where too much is left to look
+    at, the best that was found has `exact: false`; if there is none, the row is `unfinished`, and says which bound.
     """
     model = under_policies(services.serving.get(who.workspace, ref), Options(decision=body.decision))
     wanted = Wanted(

@@ -169,7 +169,7 @@ class CounterfactualsOfRow(_Answered):
     """One row's answer, and the nearest ways to the wanted one."""
 
     status: Literal["found", "already", "unreachable", "unfinished"] | None = Field(
-        None, description="unfinished: none was found before too much had been looked at for this row"
+        None, description="unfinished: none was found before too much had been looked at for this row, or for all rows"
     )
     counterfactuals: list[Counterfactual] | None = None
     unfinished: str | None = Field(None, description="of an unfinished row: what would have to be looked at")

@@ -18,6 +18,7 @@ from learners.reasons.combined_search import MAX_CUTS
 from learners.reasons.mixed_search import MAX_NODES
 from learners.reasons.programmes import MAX_PROGRAMMES, MAX_SETS
 from learners.reasons.rule_search import MAX_REGIONS
+from learners.reasons.work import MAX_WORK as MAX_NODES_OF_ALL
 from service.operations.importances import MAX_ANSWERS, MAX_SLOW_ANSWERS
 from service.operations.reasoning import MAX_COMBINED_WORK, MAX_LABELS, MAX_ROWS, MAX_WORK
 from service.operations.submission.selection import MAX_FITS
@@ -56,7 +57,7 @@ def fixed() -> Iterator[str]:
     """The limits that are no settings: they bound the time of one request or job."""
     yield "## Limits that are no settings"
     yield ""
-    yield "Past one comes a 413 or 422; past one that is for each row by itself, an answer of that row that says so."
+    yield "Past one comes a 413 or 422; past one for a row, or the work of all rows, an answer of the row says so."
     yield ""
     yield "| of one request for counterfactuals or questions | at most |"
     yield "|---|---|"
@@ -70,6 +71,7 @@ def fixed() -> Iterator[str]:
     sums = f"{MAX_SETS:,} and {MAX_PROGRAMMES:,}"
     yield f"| for each row: sets of columns, and linear programmes, for weighted sums | {sums} |"
     yield f"| for each row: nodes looked at for changed rows that leave some values missing | {MAX_NODES:,} |"
+    yield f"| for all rows: such nodes, or what takes as long; half for each row alike | {MAX_NODES_OF_ALL:,} |"
     yield ""
     yield "| elsewhere | at most |"
     yield "|---|---|"

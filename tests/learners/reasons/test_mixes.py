@@ -14,6 +14,7 @@ from learners.reasons.divided_search import DividedSearch
 from learners.reasons.mixed_search import MixedSeeker
 from learners.reasons.region_steps import RegionSteps
 from learners.reasons.targets import target_of
+from learners.reasons.work import Work
 from learners.table import Table
 from learners.trees.regressor import DecisionTreeRegressor
 from tests.learners.reasons.judging import SCALES, judged, key_of, random_wishes
@@ -84,7 +85,7 @@ def test_by_distance_budgets_find_what_sets_of_columns_find(seed, free):
         return
     row, target = table.values[0], target_of(model, wanted)
     wishes = Wishes.of(COLUMNS, **(NOTHING if free else random_wishes(rng)))
-    seeker = MixedSeeker(model, target, RegionSteps(COLUMNS, wishes, SCALES, by_distance=True))
+    seeker = MixedSeeker(model, target, RegionSteps(COLUMNS, wishes, SCALES, by_distance=True), Work(1))
     boxes = boxes_of(model)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("learners.reasons.divided_search._FIRST_LEAVES", 2)

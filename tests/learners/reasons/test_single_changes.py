@@ -11,6 +11,7 @@ from learners.reasons.mixed_search import MixedSeeker
 from learners.reasons.region_steps import RegionSteps
 from learners.reasons.single_changes import SingleChanges
 from learners.reasons.targets import target_of
+from learners.reasons.work import Work
 from learners.table import Table
 from tests.learners.reasons.judging import SCALES, judged, random_wishes
 from tests.learners.reasons.models import CLASSES, cuts_of, random_model, row_of
@@ -40,7 +41,7 @@ def test_of_each_column_the_nearest_change_is_that_of_all_its_values(seed, free,
     asked = {"fixed": [], "directions": {}, "costs": {}, "allowed": {}} if free else random_wishes(rng)
     wishes, target = Wishes.of(COLUMNS, **asked), target_of(model, str(rng.choice(CLASSES.labels)))
     steps = RegionSteps(COLUMNS, wishes, SCALES, by_distance=by_distance)
-    seeker, boxes, packed = MixedSeeker(model, target, steps), boxes_of(model), model.packed_tree_
+    seeker, boxes, packed = MixedSeeker(model, target, steps, Work(1)), boxes_of(model), model.packed_tree_
     if seeker.hold(row[None])[0]:
         return
     singles = SingleChanges(boxes, row, packed.steps(row), seeker.margins, seeker.slack, steps)

@@ -1,11 +1,14 @@
-"""Rows for which too much would have to be looked at: each has a bound of its own, and says what it met."""
+"""Rows for which too much would have to be looked at: each has a bound of its own, all together one; both are told."""
 
 from itertools import product
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from learners.reasons import Scales, Search, Wishes, counterfactuals
+from learners.reasons.work import Work
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 from tests.learners.reasons.models import random_rules, row_of
@@ -18,6 +21,14 @@ def at_least_two():
     table = Table.from_array(np.array(list(product([0.0, 1], repeat=4))))
     held = table.values.sum(axis=1) >= 2
     return DecisionTreeClassifier(formula_tests="m-of-n", max_depth=1).fit(table, np.where(held, "yes", "no")), table
+
+
+@pytest.fixture(scope="module")
+def at_least_three():
+    """The rows of five digits, and a tree that asks whether at least three of them are 1."""
+    table = Table.from_array(np.array(list(product([0.0, 1], repeat=5))))
+    held = table.values.sum(axis=1) >= 3
+    return DecisionTreeClassifier(formula_tests="m-of-n", max_depth=1).fit(table, np.where(held, "yes", "no"))
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +62,55 @@ def test_a_hard_row_keeps_no_other_from_its_answer(at_least_two, monkeypatch):
     assert [found.unfinished for found in together] == [None] * 4
 
 
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=30), st.integers(0, 500))
+def test_no_row_of_a_request_gets_less_than_its_part_of_half_the_work(needs, allowed):
+    """Rows that need so many steps each, as far as they get them; and all together take no more than is allowed."""
+    work = Work(len(needs), allowed)
+    part = allowed / 2 / len(needs)
+    total = 0
+    for need in needs:
+        work.begin()
+        taken = 0
+        while taken < need and not work.is_spent:
+            work.spend(1)
+            taken += 1
+        total += taken
+        assert taken >= min(need, int(part))
+    assert total <= allowed + len(needs)  # a row ends after the step that takes too much
+    assert total == sum(needs) or total >= int(allowed / 2)
+
+
+def test_hard_rows_share_a_bound_and_keep_none_from_its_answer(at_least_three):
+    """00000 takes 29 cuts and 11000 four, which is less than its part: of the hard ones the first get all they need."""
+    model = at_least_three
+    rows = Table.from_array(np.array([[0.0] * 5] * 20 + [[1.0, 1, 0, 0, 0]]))
+    work = Work(21, 2 * 21 * 5_000)
+    *hard, easy = counterfactuals(model, rows, "yes", work=work)
+    assert [(len(one.changes), one.exact) for one in easy] == [(1, True)]
+    assert [(len(one.changes), one.exact) for one in hard[0]] == [(3, True)]
+    ended = [found for found in hard if found.unfinished]
+    assert len(ended) > 10
+    assert all("more than all rows together may take would have to be looked at; ask for fewer" in found.unfinished
+               for found in ended)  # fmt: skip
+    for most in (0, 10_000, 10**9):
+        for found in counterfactuals(model, rows, "yes", work=Work(21, most)):
+            for one in found:
+                assert model.predict(Table(model.columns_, np.asfortranarray(one.cells[None])))[0] == "yes"
+                assert not one.exact or len(one.changes) in (1, 3)
+        assert most < 10**9 or found[0].exact
+
+
+@pytest.mark.parametrize("order", ["changes", "distance"])
+def test_of_no_work_at_all_what_is_known_anyway_is_told(two_columns, order):
+    model, row = two_columns
+    ((found,),) = counterfactuals(model, row, "yes", Search(order=order), work=Work(1, 0))
+    assert [(change.column, change.after) for change in found.changes] == [("a", "p")]
+    fixed = Search(Wishes.of(row.columns, fixed=["a"]), order=order)
+    (none,) = counterfactuals(model, row, "yes", fixed, work=Work(1, 0))
+    assert none == []
+    assert "ask for fewer rows at once" in none.unfinished
+
+
 @pytest.mark.parametrize(("limit", "named"), [("MAX_SETS", "sets of columns"), ("MAX_PROGRAMMES", "linear programmes")])
 def test_sums_that_take_too_long_are_told_by_name(monkeypatch, sum_of_two, limit, named):
     model, table = sum_of_two
@@ -82,6 +142,9 @@ def test_of_overlapping_rules_the_best_that_waits_is_told(monkeypatch):
                 assert (one.cost, one.distance) >= (nearest.cost, nearest.distance)
                 if one.exact:
                     assert one.to_json() == nearest.to_json()
+            (found,) = counterfactuals(model, row, wanted, work=Work(1, 0))
+            assert not any(one.exact for one in found)
+            assert found or not best or "ask for fewer rows at once" in found.unfinished
 
 
 def test_where_mixes_are_too_many_what_is_known_is_told(two_columns, monkeypatch):

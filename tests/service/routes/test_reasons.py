@@ -404,3 +404,16 @@ def test_a_row_that_is_too_hard_keeps_no_other_from_its_answer(
     assert "more than 0 regions" in hard["unfinished"]
     assert (hard["label"], hard["probabilities"]) == (found[0]["label"], found[0]["probabilities"])
     assert already == found[1]
+
+
+def test_the_rows_of_a_request_share_a_bound(weather: Api, at_least_two: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cut counts as 1,000 nodes. A fixed column has why-not searched besides, which shares the bound too."""
+    rows = [{f"x{place}": digit for place, digit in enumerate(digits)} for digits in ((1, 0, 0, 0), (0, 0, 0, 1))]
+    for body in ({"rows": rows, "wanted": "yes"}, {"rows": rows, "wanted": "yes", "fixed": ["x1"]}):
+        monkeypatch.setattr("learners.reasons.work.MAX_WORK", 20_000)
+        found = ask(weather, "counterfactuals", body, at_least_two)["rows"]
+        assert [row["status"] for row in found] == ["found", "found"]
+        monkeypatch.setattr("learners.reasons.work.MAX_WORK", 0)
+        ended = ask(weather, "counterfactuals", body, at_least_two)["rows"]
+        assert [(row["status"], row["why_not"]) for row in ended] == [("unfinished", None)] * 2
+        assert all("ask for fewer rows at once" in row["unfinished"] for row in ended)
