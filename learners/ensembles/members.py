@@ -11,13 +11,14 @@ import numpy as np
 
 from learners.base import Progress, no_progress
 from learners.decisions import decide
+from learners.ensembles.compiled_answers import CompiledAnswers
 from learners.ensembles.growing import for_each
 from learners.ensembles.storage import restored, stored
 from learners.table import Column
-from learners.trees.batch import Finish
+from learners.trees.batch import MANY_WALKS, Finish
 from learners.trees.descent import Descent
 from learners.trees.nodes import Nodes
-from learners.trees.traverse import PackedTree, pack
+from learners.trees.traverse import PackedTree, node_answers, pack
 from learners.types import Array, FloatArray, IntArray
 
 #: Rows that walk together through one tree after the other: few enough for their numbers to stay in the cache.
@@ -85,7 +86,11 @@ class MemberTrees:
     @cached_property
     def packed(self) -> PackedTree:
         """All trees laid out for walking."""
-        return pack(self.nodes, self.columns, regression=self.regression)
+        return pack(self.nodes, self.columns, regression=self.regression, answers=self._node_answers)
+
+    @cached_property
+    def _node_answers(self) -> FloatArray:
+        return node_answers(self.nodes, regression=self.regression)
 
     @property
     def roots(self) -> IntArray:
@@ -98,7 +103,7 @@ class MemberTrees:
     @cached_property
     def _votes(self) -> FloatArray:
         """What each node's class is, as a row of 0 and one 1."""
-        return one_hot(self.packed.answers)
+        return one_hot(self._node_answers)
 
     def answers(self, cells: FloatArray, weights: FloatArray, *, hard: bool, threads: int = 1) -> FloatArray:
         """The members' answers times their weights, added up in the members' order.
@@ -113,23 +118,49 @@ class MemberTrees:
             Shape (n, K), or (n, 1) of numbers.
         """
         n_rows = cells.shape[1]
-        out = np.empty((n_rows, self.packed.answers.shape[1]))
         if n_rows <= _FEW_ROWS:
             answers = self.each(cells, hard=hard)
             base = self._base(answers[0])
             # the same sums as of more rows in a few calls, in place of some for each member
-            out[:] = np.cumsum((answers - base) * weights[:, None, None], axis=0)[-1] + base
-            return out
-        threads = threads if n_rows >= _MANY_ROWS and self.packed.walk.is_compiled else 1
-        at_once = min(max(1, _NUMBERS_AT_ONCE // (len(self) * out.shape[1])), _ROWS_AT_ONCE, -(-n_rows // threads))
+            sums: FloatArray = np.cumsum((answers - base) * weights[:, None, None], axis=0)[-1] + base
+            return sums
+        threads = threads if n_rows >= _MANY_ROWS and CompiledAnswers.runs() else 1
+        compiled = None if hard or len(self) * n_rows < MANY_WALKS else self._compiled(threads)
+        at_once = self._rows_at_once() if compiled is None else compiled.rows_at_once(len(cells))
+        at_once = min(at_once, -(-n_rows // threads))
+        out = np.empty((n_rows, self._node_answers.shape[1]))
 
         def answer(part: int, _: Progress) -> None:
             rows = slice(part * at_once, (part + 1) * at_once)
             # a row's values side by side, for each row is asked for some of its columns by every tree
-            out[rows] = self._added(np.ascontiguousarray(cells[:, rows].T).T, weights, hard=hard)
+            own = np.ascontiguousarray(cells[:, rows].T).T
+            out[rows] = self._added(own, weights, hard=hard) if compiled is None else compiled.added(own, weights)
 
         for_each(answer, -(-n_rows // at_once), threads, no_progress, "answering rows")
         return out
+
+    def _rows_at_once(self) -> int:
+        """How many rows arrays answer together."""
+        n_values = int(self._node_answers.shape[1])
+        return min(max(1, _NUMBERS_AT_ONCE // (len(self) * n_values)), _ROWS_AT_ONCE)
+
+    def _compiled(self, threads: int) -> CompiledAnswers | None:
+        """The way of many rows by machine code, made once, if there is a compiler."""
+        if not CompiledAnswers.runs():
+            return None
+        own = self.__dict__  # where cached properties are
+        if "_laid" not in own:
+            own["_laid"] = CompiledAnswers(
+                self.nodes,
+                self.roots,
+                self.columns,
+                lambda: self.packed,
+                self._node_answers,
+                regression=self.regression,
+                threads=threads,
+            )
+        found: CompiledAnswers = own["_laid"]
+        return found
 
     def _added(self, cells: FloatArray, weights: FloatArray, *, hard: bool) -> FloatArray:
         """The same of rows that are answered together, of which there is more than one."""
@@ -137,7 +168,7 @@ class MemberTrees:
         nodes = self.packed.walk.descend_each(self.roots, cells)
         undecided, shares = self._divided(nodes.ravel(), cells, hard=hard)
         ends = np.searchsorted(undecided, np.arange(len(self) + 1) * n_rows)
-        answers = self._votes if hard else self.packed.answers
+        answers = self._votes if hard else self._node_answers
         sums = np.zeros((n_rows, answers.shape[1]))
         base = sums
         for member, weight in enumerate(weights.tolist()):
@@ -166,7 +197,7 @@ class MemberTrees:
         rows, starts = np.tile(np.arange(n_rows), len(self)), np.repeat(self.roots, n_rows)
         finish = self._finish(cells) if n_rows <= _FEW_ROWS else None
         nodes = self.packed.walk.descend_from(starts, cells, rows, finish)
-        found = (self._votes if hard else self.packed.answers).take(nodes, axis=0)
+        found = (self._votes if hard else self._node_answers).take(nodes, axis=0)
         undecided, shares = self._divided(nodes, cells, hard=hard)
         found[undecided] = shares
         return found.reshape(len(self), n_rows, found.shape[1])

@@ -24,7 +24,7 @@ from learners.types import Array, FloatArray, Int32Array, IntArray
 #: Rows that walk together: few enough for their numbers to stay in the cache.
 _ROWS_AT_ONCE = 20_000
 #: From so many walks on machine code is worth its loading, where there is a compiler.
-_MANY_WALKS = 3_000
+MANY_WALKS = 3_000
 #: The same of rows that are divided.
 _MANY_DIVISIONS = 1_000
 #: So few walks are finished one by one.
@@ -115,7 +115,7 @@ class BatchWalk:
         Returns:
             Node ids, shape (m,).
         """
-        if len(rows) >= _MANY_WALKS and self.is_compiled:
+        if len(rows) >= MANY_WALKS and self.is_compiled:
             return self._compiled.descended(roots, cells, rows)
         nodes = np.empty(len(rows), np.intp)
         for first in range(0, len(rows), _ROWS_AT_ONCE):
@@ -126,7 +126,7 @@ class BatchWalk:
     def descend_each(self, roots: IntArray, cells: FloatArray) -> IntArray:
         """The same of all rows of a batch from each of some nodes; node ids, shape (roots, n)."""
         n_rows = cells.shape[1]
-        if len(roots) * n_rows >= _MANY_WALKS and self.is_compiled:
+        if len(roots) * n_rows >= MANY_WALKS and self.is_compiled:
             return self._compiled.descended_each(roots, cells)
         rows, starts = np.tile(np.arange(n_rows), len(roots)), np.repeat(roots, n_rows)
         return self.descend_from(starts, cells, rows).reshape(len(roots), n_rows)

@@ -33,7 +33,7 @@ from learners.trees.branching import (
 from learners.trees.combined.tests import NO_TESTS, CombinedTests
 from learners.trees.nodes import THRESHOLD, Nodes
 from learners.trees.walk_layout import WalkLayout
-from learners.types import FloatArray, Int32Array, IntArray
+from learners.types import FloatArray, Int8Array, Int32Array, IntArray
 
 #: Nodes that are laid out together: few enough for what is written of them to stay in the cache.
 _NODES_AT_ONCE = 8192
@@ -125,13 +125,9 @@ class PackedTree:
         return leaves.astype(np.int32), rows[owners], shares
 
 
-def pack(nodes: Nodes, columns: Sequence[Column], *, regression: bool) -> PackedTree:
-    """Lay out a tree over these columns for walking."""
-    ordinal = np.array([column.kind is Kind.ORDINAL for column in columns] + [False] * len(nodes.combined), np.bool_)
-    test = nodes.test
-    if ordinal.any():
-        on_codes = (test == THRESHOLD) & ordinal[np.maximum(nodes.feature, 0)]
-        test = np.where(on_codes, np.int8(CODE_THRESHOLD), test)
+def pack(nodes: Nodes, columns: Sequence[Column], *, regression: bool, answers: FloatArray | None = None) -> PackedTree:
+    """Lay out a tree over these columns for walking; ``answers`` are its :func:`node_answers`, if there already."""
+    test = tests_by_kind(nodes, columns)
     links = np.zeros((nodes.n_nodes, 8), np.int32)
     for first in range(0, nodes.n_nodes, _NODES_AT_ONCE):
         part = slice(first, first + _NODES_AT_ONCE)
@@ -146,11 +142,24 @@ def pack(nodes: Nodes, columns: Sequence[Column], *, regression: bool) -> Packed
             (LEVEL_COUNT, nodes.level_count),
         ):
             links[part, place] = values[part]
-    answers = np.ascontiguousarray(nodes.value[:, :1]) if regression else nodes.shares()
     return PackedTree(
         links=links,
         splits=np.column_stack((nodes.threshold, nodes.fraction, nodes.upper)),
         levels=np.column_stack((nodes.level_codes, nodes.level_branch)).astype(np.int32),
-        answers=answers,
+        answers=node_answers(nodes, regression=regression) if answers is None else answers,
         combined=nodes.combined,
     )
+
+
+def tests_by_kind(nodes: Nodes, columns: Sequence[Column]) -> Int8Array:
+    """Which test each node holds, a threshold on an ordinal column being ``CODE_THRESHOLD``."""
+    ordinal = np.array([column.kind is Kind.ORDINAL for column in columns] + [False] * len(nodes.combined), np.bool_)
+    if not ordinal.any():
+        return nodes.test
+    on_codes = (nodes.test == THRESHOLD) & ordinal[np.maximum(nodes.feature, 0)]
+    return np.where(on_codes, np.int8(CODE_THRESHOLD), nodes.test)
+
+
+def node_answers(nodes: Nodes, *, regression: bool) -> FloatArray:
+    """What each node answers, shape (N, K): class shares, or (N, 1) the mean or median."""
+    return np.ascontiguousarray(nodes.value[:, :1]) if regression else nodes.shares()

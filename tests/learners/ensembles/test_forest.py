@@ -10,18 +10,21 @@ from learners.ensembles import (
     BaggingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
+    compiled_answers,
     members,
 )
 from learners.ensembles.drawing import Draws
+from learners.ensembles.members import MemberTrees
 from learners.ensembles.storage import smallest
 from learners.persist import dump
 from learners.table import Table
 from learners.trees import batch, growth
 from learners.trees.build import grow_tree
 from learners.trees.column_draws import draw_of, hashed
-from learners.trees.setup import GrowthOptions
+from learners.trees.setup import GrowthOptions, by_column
 from learners.trees.shared import SharedColumns
 from tests.learners.tables import read
+from tests.learners.trees.random_trees import COLUMNS, random_rows, random_tree
 
 
 def test_the_same_seed_gives_the_same_forest_whatever_the_threads():
@@ -145,12 +148,53 @@ def test_a_row_is_answered_alike_in_every_company(table_name, label, made, monke
     assert model.predict_proba(table).tobytes() == whole.tobytes()
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_many_rows_are_answered_by_machine_code_as_by_arrays(threads, monkeypatch):
+@pytest.fixture
+def by_machine_code(monkeypatch):
+    """Machine code answers however few rows there are; tests call it when arrays have answered."""
+
+    def switch():
+        monkeypatch.setattr(batch, "MANY_WALKS", 1)
+        monkeypatch.setattr(members, "MANY_WALKS", 1)
+        monkeypatch.setattr(batch, "_MANY_DIVISIONS", 1)
+        monkeypatch.setattr(members, "_MANY_ROWS", 1)
+        monkeypatch.setattr(compiled_answers, "_CELLS_AT_ONCE", 1)
+        monkeypatch.setattr(compiled_answers, "_FEWEST_ROWS", 40)
+
+    return switch
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RandomForestClassifier(members=5),
+        RandomForestClassifier(members=5, threads=2),
+        AdaBoostClassifier(members=5),
+    ],
+)
+def test_many_rows_are_answered_by_machine_code_as_by_arrays(model, by_machine_code):
     table, target = read("hepatitis", "Class")
-    model = RandomForestClassifier(members=5, threads=threads).fit(table, target)
+    model.fit(table, target)
     by_arrays = model.predict_proba(table)
-    monkeypatch.setattr(batch, "_MANY_WALKS", 1)
-    monkeypatch.setattr(batch, "_MANY_DIVISIONS", 1)
-    monkeypatch.setattr(members, "_MANY_ROWS", 1)
+    by_machine_code()
     assert model.predict_proba(table).tobytes() == by_arrays.tobytes()
+
+
+def test_numbers_are_answered_by_machine_code_as_by_arrays(by_machine_code):
+    values = np.random.default_rng(0).random((200, 4))
+    values[::3, 1] = np.nan
+    model = RandomForestRegressor(members=7).fit(values, np.nansum(values, axis=1))
+    by_arrays = model.predict(values)
+    by_machine_code()
+    assert model.predict(values).tobytes() == by_arrays.tobytes()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_kind_of_test_is_answered_by_machine_code_as_by_arrays(seed, by_machine_code):
+    rng = np.random.default_rng(seed)
+    table = random_rows(rng, 60, 0.15)
+    trees = [random_tree(rng, table, rng.integers(0, 3, 60), np.ones(60), 3) for _ in range(4)]
+    own = MemberTrees.of(trees, COLUMNS, regression=False)
+    asked, weights = by_column(random_rows(rng, 150, 0.2).values), rng.random(4)
+    by_arrays = own.answers(asked, weights, hard=False)
+    by_machine_code()
+    assert own.answers(asked, weights, hard=False).tobytes() == by_arrays.tobytes()
