@@ -1,6 +1,6 @@
 """10-fold cross-validation of a tree on adult as a job, from POST to finished, against scikit-learn's on two cores.
 
-    python benchmarks/evaluation.py [--rounds 3] [--processes 2]
+    python benchmarks/evaluation.py [--rounds 3] [--processes 2] [--library]
 
 Ours: a service of its own with two training processes; from the job's creation by `POST /jobs` to its end.
 Its result has ten metrics with two intervals each, the pooled confusion matrix, calibration and how stable the rules
@@ -9,6 +9,9 @@ accuracy alone, its processes started before. It gets nominal columns one-hot, o
 asks other questions. Rows without a missing cell, and all rows with their gaps. Rounds are interleaved. Real time is
 what a user waits; training processes stand behind all others in line (`nice`), so on a busy machine only the
 processor's time, of all processes of each side, says anything.
+
+``--library`` tells instead how many single fits ten folds take in one process, by processor time: fitted, answered
+and judged.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -33,7 +37,9 @@ from sklearn.tree import DecisionTreeClassifier as Peer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.trees import adult
+from benchmarks.trees import adult, made
+from learners.evaluation import cross_validate as ten_folds
+from learners.trees import DecisionTreeClassifier
 from service.client import Rulewood
 from service.demo.road import started_service
 from tests.shared import table_path
@@ -106,10 +112,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--library", action="store_true")
     chosen = parser.parse_args()
     os.environ["RULEWOOD_PROCESSES"] = str(chosen.processes)
     versions = f"Python {platform.python_version()}, scikit-learn {sklearn.__version__}"
     print(f"{platform.platform()}, {versions}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    if chosen.library:
+        in_one_process(chosen.rounds)
+        return
     print(f"{chosen.rounds} interleaved rounds; medians of seconds and of accuracy, and the least and greatest ratio\n")
     print(
         "| rows | peer's encoding | ours, s | peer, s | ratio | ours, processor s | peer | ratio | accuracy | peer's |"
@@ -117,6 +127,32 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as folder, started_service(Path(folder)) as address:
         measure(address, chosen.rounds)
+
+
+def in_one_process(rounds: int) -> None:
+    print("| table | tree | one fit, ms | ten folds, ms | single fits |\n|---|---|---|---|---|")
+    for table, data in (("adult", adult("one-hot")), ("100,000 x 20", made(100_000, 20))):
+        for params in ({}, {"max_depth": 5}):
+            tree = DecisionTreeClassifier(**params)
+
+            def fit(tree=tree, data=data) -> None:
+                tree.fit(data.table, data.target)
+
+            def folds(tree=tree, data=data) -> None:
+                ten_folds(tree, data.table, data.target)
+
+            fit(), folds()
+            pairs = [(processor(fit), processor(folds)) for _ in range(rounds)]
+            one, ten = (statistics.median(column) for column in zip(*pairs, strict=True))
+            ratio = statistics.median(b / a for a, b in pairs)
+            print(f"| {table} | {params or 'unpruned'} | {one * 1e3:.1f} | {ten * 1e3:.1f} | {ratio:.2f} |", flush=True)
+
+
+def processor(work: Callable[[], None]) -> float:
+    """The processor's seconds."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
 
 
 def measure(address: str, rounds: int) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from learners.errors import DataError, quoted
 from learners.matching import frame_cells, is_frame, is_missing
+from learners.parts import is_sound, note_sound
 from learners.table import EXACT_INTEGER, UNSEEN, Column, Kind, LevelType, Series, Table, canonical_text
 from learners.types import Array, FloatArray
 
@@ -37,7 +38,8 @@ def as_table(X: Any) -> Table:
         table = Table.from_columns({str(name): frame_cells(X[name]) for name in X.columns})
     else:
         table = Table.from_array(_matrix(X))
-    _refuse_infinite(table)
+    if not is_sound(table):
+        _refuse_infinite(table)
     return table
 
 
@@ -95,13 +97,16 @@ def check_training(
         raise DataError(
             "Found array with 0 sample(s) while a minimum of 1 is required: there are no rows to learn from"
         )
+    was_sound = is_sound(table)
     for index, column in enumerate(table.columns):
         if column.is_open and column.kind not in opened:
             raise DataError(
                 f"column {quoted(column.name)} is {column.kind}, which this learner does not learn from; leave it out",
                 field=column.name,
             )
-        check_codes(column, table.values[:, index])
+        if not was_sound:
+            check_codes(column, table.values[:, index])
+    note_sound(table)
     _check_target(target)
     return table, target
 

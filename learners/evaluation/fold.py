@@ -27,6 +27,7 @@ from learners.evaluation.metrics import (
     weighted_mean,
 )
 from learners.evaluation.results import FoldResult, RowResults
+from learners.parts import part_of
 from learners.table import OPEN_KINDS, Column, Series, Table
 from learners.types import Array, FloatArray, IntArray
 
@@ -65,7 +66,7 @@ def evaluate_fold(
         raise DataError(f"fold {fold} would be judged on rows that it learned from")
     weights = None if judging.weights is None else check_weights(judging.weights, data.n_rows)
     train_weights, test_weights = (None, None) if weights is None else (weights[train], weights[test])
-    learned, known = data.take(train), truth.take(train)
+    learned, known = part_of(data, train), truth.take(train)
     model.fit(learned, known, train_weights, progress=progress)
     found = answer(model, data.take(test), truth.take(test), test)
     centre = weighted_mean(known.cells, train_weights) if truth.column.is_numeric else None
@@ -172,6 +173,7 @@ def align_probabilities(probabilities: FloatArray, given: Column, wanted: Column
 def _untrained_classes(target: Series, train: Array) -> tuple[str, ...]:
     if target.column.is_numeric:
         return ()
-    occurring, learned = np.unique(target.codes), np.unique(target.codes[train])
-    absent = [quoted(target.column.labels[code]) for code in np.setdiff1d(occurring, learned).tolist()]
+    codes, n_levels = target.codes, len(target.column.levels)
+    occurring, learned = (np.bincount(some, minlength=n_levels) > 0 for some in (codes, codes[train]))
+    absent = [quoted(target.column.labels[code]) for code in np.flatnonzero(occurring & ~learned).tolist()]
     return (f"not in the training rows, so never predicted: {', '.join(absent)}",) if absent else ()

@@ -16,6 +16,7 @@ from learners.evaluation.folds import Split, dealing_order
 from learners.evaluation.judging import Judging
 from learners.evaluation.plan import Plan
 from learners.evaluation.summary import combine
+from learners.parts import parted
 from learners.table import Series
 from learners.types import IntArray
 
@@ -51,6 +52,7 @@ def learning_curve(
     plan, given = plan or Plan(), judging or Judging()
     judged = Judging(given.weights, given.groups, given.times, given.utility, judge_training=True)
     splits = plan.splits(truth, seed, groups=given.groups, times=given.times)
+    data = parted(data)
     points = []
     for place, share in enumerate(shares):
         parts = [partial_split(splits[number], share, truth, seed, given.times) for number in range(len(splits))]

@@ -18,6 +18,7 @@ from learners.evaluation.intervals import effective_rows
 from learners.evaluation.judging import Judging
 from learners.evaluation.plan import Splits
 from learners.evaluation.results import FoldResult, RowResults
+from learners.parts import part_of
 from learners.table import OPEN_KINDS, Column, Series
 from learners.types import FloatArray, IntArray
 
@@ -71,7 +72,7 @@ def answers_left_out(
         split = splits[number]
         model = make_learner()
         taken = None if weights is None else weights[split.train]
-        model.fit(data.take(split.train), truth.take(split.train), taken)
+        model.fit(part_of(data, split.train), truth.take(split.train), taken)
         results.append(answer(model, data.take(split.test), truth.take(split.test), split.test))
         progress((done + 1) / len(numbers), f"{done + 1} of {len(numbers)} left out")
     return joined(results, None if truth.column.is_numeric else len(truth.column.levels))

@@ -23,6 +23,7 @@ from learners.evaluation.judging import Judging
 from learners.evaluation.plan import Plan
 from learners.evaluation.results import FoldResult
 from learners.evaluation.summary import combine
+from learners.parts import part_of, parted
 from learners.table import Series, Table
 
 #: Searches on rows for parameters.
@@ -118,6 +119,7 @@ class _Way:
         metric = check_metric(self.metric, self.learner.capabilities.task, has_utility=has_utility)
         self.plan.splits(target, self.seed, groups=judging.groups, times=judging.times)  # else each would fail by it
         found: list[Candidate] = []
+        table = parted(table)  # by all candidates alike
         for point in points:
             progress(0.0, f"looking at {point}")
             found.append(self._candidate(point, table, target, judging))
@@ -161,6 +163,7 @@ def select(
         seed: of that hold-out.
     """
     _, data, truth = prepared(learner, table, target)
+    data = parted(data)
     judging = judging or Judging()
     if test is None:
 
@@ -178,7 +181,7 @@ def select(
         with refusals():
             return evaluate_fold(copies_of(learner, **parameters), data, truth, split, judging, progress=progress)
 
-    search = searcher(data.take(known), truth.take(known), judging.taken(known), progress)
+    search = searcher(part_of(data, known), truth.take(known), judging.taken(known), progress)
     search, result = search.settled(judged)
     if result.model is None:
         raise RuntimeError("a fold keeps its model")
@@ -207,6 +210,7 @@ def nested(
     _, data, truth = prepared(learner, table, target)
     plan, judging = plan or Plan(folds=5), judging or Judging()
     splits = plan.splits(truth, seed, groups=judging.groups, times=judging.times)
+    data = parted(data)
     results, failures = [], []
     for number in range(len(splits)):
         progress(number / len(splits), f"outer fold {number + 1} of {len(splits)}")
@@ -229,5 +233,5 @@ def _outer(
             return evaluate_fold(copies_of(learner, **parameters), table, target, split, judging, fold=fold)
 
     known = split.train
-    search = searcher(table.take(known), target.take(known), judging.taken(known), no_progress)
+    search = searcher(part_of(table, known), target.take(known), judging.taken(known), no_progress)
     return search.settled(judged)[1]

@@ -27,8 +27,8 @@ from learners.types import FloatArray, Int32Array, IntArray
 MOST_VALUES = 256
 FEWEST_ROWS_A_VALUE = 4
 _PLACES_A_VALUE = 4
-_PLACE_BITS = 16
-_PLACE_SIZE = 1 << _PLACE_BITS
+PLACE_BITS = 16
+_PLACE_SIZE = 1 << PLACE_BITS
 
 #: One column's codes and labels, the halves of each in an array of their own.
 CodeParts: TypeAlias = tuple[NDArray[np.uint16], ...]
@@ -122,7 +122,7 @@ def first_seen(
 def packed_codes(codes: Int32Array, combinations: int) -> CodeParts:
     """Codes and labels, of which there are so many combinations, in places of 16 bits."""
     low = codes.astype(np.uint16)
-    return (low,) if combinations <= _PLACE_SIZE else (low, (codes >> _PLACE_BITS).astype(np.uint16))
+    return (low,) if combinations <= _PLACE_SIZE else (low, (codes >> PLACE_BITS).astype(np.uint16))
 
 
 def codes_by_row(columns: Sequence[CodeParts], rows: Int32Array, n_rows: int) -> NDArray[np.uint16]:
@@ -140,7 +140,7 @@ def codes_of(codes: NDArray[np.uint16], rows: Int32Array, place: int, is_wide: b
     """Code and label of each of some rows in the column at a place, shape of ``rows``."""
     combined: IntArray = codes[rows, place].astype(np.int64)
     if is_wide:
-        combined |= codes[rows, place + 1].astype(np.int64) << _PLACE_BITS
+        combined |= codes[rows, place + 1].astype(np.int64) << PLACE_BITS
     return combined
 
 
@@ -150,5 +150,5 @@ def code_at(codes: NDArray[np.uint16], row: int | np.int32, place: int, is_wide:
     line, column = np.uint64(row), np.uint64(place)
     combined = np.int64(codes[line, column])
     if is_wide:
-        combined |= np.int64(codes[line, column + np.uint64(1)]) << _PLACE_BITS
+        combined |= np.int64(codes[line, column + np.uint64(1)]) << PLACE_BITS
     return int(combined)

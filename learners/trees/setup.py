@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from learners.table import Column, Kind, Table
+from learners.table import Column, Table
 from learners.trees.binning import binned, cuts_of
 from learners.trees.column_draws import draw_of
 from learners.trees.criteria import CRITERIA, ENTROPY, GINI, VARIANCE
 from learners.trees.extras import extras_of
-from learners.trees.layout import ColumnPlan, lay_columns
+from learners.trees.layout import ColumnPlan, lay_columns, levels_of
 from learners.trees.presort import KeyLayout
 from learners.trees.problem import (
     BINNED,
@@ -26,6 +26,7 @@ from learners.trees.problem import (
     Records,
     Rules,
 )
+from learners.trees.wholes import source_of
 from learners.types import FloatArray, Int32Array
 
 #: Sums of fractions miss a whole number by rounding, one way or the other with the order of the rows.
@@ -99,7 +100,8 @@ def prepare(table: Table, target: FloatArray, n_classes: int, weights: FloatArra
         cuts = cuts_of(cells, table.columns, rows, target, weights, options.discretise, options.bins)
         cells = read_only(binned(cells, cuts))
     plans = [plan_of(column, own, options) for column, own in zip(table.columns, cuts, strict=True)]
-    laid = lay_columns(cells, plans, rows, labels, layout, capacity, options.threads)
+    source = source_of(table, rows, np.array([own is None for own in cuts], np.bool_), options.threads)
+    laid = lay_columns(cells, plans, rows, labels, layout, capacity, options.threads, source)
     own = weights[rows]
     unit = not divides and bool((own == 1.0).all())
     rules = _rules(options, n_classes, unit, bool((own >= 1.0).all()))
@@ -133,7 +135,7 @@ def plan_of(column: Column, cuts: FloatArray | None, options: GrowthOptions) -> 
     with_missing = options.missing == "as-value"
     if cuts is not None:
         return ColumnPlan(BINNED, len(cuts) + 1, is_level=False, with_missing=with_missing)
-    n_levels = len(column.levels) if column.kind in (Kind.NOMINAL, Kind.BOOLEAN) else 0
+    n_levels = levels_of(column)
     kind = NOMINAL[options.nominal] if n_levels else ORDERED
     return ColumnPlan(kind, n_levels, is_level=not column.is_numeric, with_missing=with_missing)
 

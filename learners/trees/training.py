@@ -13,6 +13,7 @@ import numpy as np
 from learners.base import Progress
 from learners.decisions import decide, regrets
 from learners.evaluation.folds import hold_out, k_fold
+from learners.parts import parted
 from learners.table import Table
 from learners.trees.build import grow_tree
 from learners.trees.nodes import Nodes
@@ -115,6 +116,7 @@ def grow_and_price(
         plan = k_fold(len(rows), min(int(folds), len(rows)), int(seed), training.codes(rows))
         assignment = np.full(len(training.weights), -1, dtype=np.int32)
         assignment[rows] = plan.assignment
+        training = replace(training, table=parted(training.table))
         nodes = training.grown(portion(progress, 0, len(plan) + 1))
 
         def grow_without(fold: int) -> tuple[Nodes, PackedTree]:

@@ -1,13 +1,13 @@
 """From a dataset and a job's request to what a learner is given: table, target and weights.
 
 Rows without a target are dropped and counted. In a warm process the last preparation is kept, so
-that the folds of a job that run there share it.
+that the folds of a job that run there share it, and what learners prepare of its columns for all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from learners.decisions import utility_matrix
 from learners.errors import DataError, quoted
 from learners.evaluation import Judging
 from learners.neural.autoencoder.estimator import RECONSTRUCTION_ERROR
+from learners.parts import part_of, parted
 from learners.table import Series, Table
 from learners.types import FloatArray, IntArray
 from learners.validation import check_weights
@@ -50,7 +51,7 @@ class LearningData:
     def taken(self, rows: IntArray) -> LearningData:
         """Some of the rows."""
         return LearningData(
-            self.table.take(rows),
+            part_of(self.table, rows),
             self.target.take(rows),
             None if self.weights is None else self.weights[rows],
             self.dropped,
@@ -77,6 +78,7 @@ def prepare(path: Path, request: Mapping[str, Any]) -> LearningData:
         request.get("weights"),
         evaluation.get("groups"),
         evaluation.get("time"),
+        _learns_in_parts(request),
     )
     if _kept is None or _kept[0] != key:
         _kept = None  # let go of the old one before the new one takes its room
@@ -95,7 +97,15 @@ def _prepare(table: Table, request: Mapping[str, Any]) -> LearningData:
     evaluation = request.get("evaluation", {})
     groups, times = (table.column(evaluation[name]) if name in evaluation else None for name in ("groups", "time"))
     data = LearningData(features, target, weights, len(known) - kept, groups, times)
-    return data if kept == len(known) else data.taken(np.flatnonzero(known))
+    data = data if kept == len(known) else data.taken(np.flatnonzero(known))
+    return replace(data, table=parted(data.table)) if _learns_in_parts(request) else data
+
+
+def _learns_in_parts(request: Mapping[str, Any]) -> bool:
+    """Whether several parts of the rows are learned from one after the other, so that they may share what they can."""
+    evaluation = request.get("evaluation", {})
+    splits = evaluation.get("folds", 1) * evaluation.get("repeats", 1)
+    return splits > 1 or evaluation.get("method") == "leave-one-out" or "selection" in request or "shares" in request
 
 
 def target_of(table: Table, name: str | None) -> Series:

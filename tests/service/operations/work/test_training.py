@@ -9,6 +9,7 @@ from learners import catalog
 from learners.errors import DataError
 from learners.evaluation import cross_validate
 from learners.table import Column, Table
+from learners.trees import wholes
 from service.errors import Invalid
 from service.formats.table_file import open_table
 from service.operations import work
@@ -198,3 +199,20 @@ def test_a_process_keeps_the_last_preparation(bench):
     request = bench.request(dataset)
     assert prepare(path, request) is prepare(path, dict(request))
     assert prepare(path, request) is not prepare(path, request | {"features": ["x"]})
+
+
+def test_the_folds_of_a_job_share_a_layout_of_the_columns_and_one_fit_has_none(bench):
+    dataset = bench.put(table_path("iris.csv"))
+    with bench.store.read() as session:
+        path = bench.blobs.path(session.get(Dataset, dataset).table_sha256)
+    folds = {"method": "k-fold", "folds": 5}
+    request = bench.request(dataset, kind="cross-validate", target="class", evaluation=folds)
+    table, laid = prepare(path, request).table, []
+    for part in work.plan(request):
+        bench.run(request, part)
+        laid.append(wholes._laid[table])
+    assert all(one is laid[0] for one in laid)
+    for evaluation in ({"method": "none"}, {"method": "hold-out", "fraction": 0.25}):
+        request = bench.request(dataset, target="class", evaluation=evaluation)
+        bench.run(request, "fit")
+        assert prepare(path, request).table not in wholes._laid
