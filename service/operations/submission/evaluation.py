@@ -65,6 +65,8 @@ def evaluation(asked: Asked, *, needed: bool, methods: tuple[str, ...] = METHODS
     for name, kinds in (("groups", None), ("time", (Kind.NUMERIC, Kind.ORDINAL))):
         if given.get(name) is not None:
             normal[name] = _parting_column(asked, given[name], name, kinds)
+            if not any(fault.parameter in (f"evaluation.{name}", "evaluation.folds") for fault in asked.faults):
+                _refuse_few_values(asked, normal, name)
     if given.get("utility") is not None:
         normal["utility"] = _utility(asked, given["utility"])
     return normal
@@ -163,6 +165,28 @@ def _parting_column(asked: Asked, name: Any, option: str, kinds: tuple[Kind, ...
             column=name,
         )
     return name
+
+
+def _refuse_few_values(asked: Asked, normal: dict[str, Any], option: str) -> None:
+    """Refuse more folds than the column has groups, or than its times leave, in rows without a target too."""
+    counted = {column["name"]: column.get("distinct") for column in asked.dataset.profile}
+    distinct, folds = counted.get(normal[option]), normal.get("folds")
+    if distinct is None:
+        return
+    if isinstance(folds, int):
+        most = distinct if option == "groups" else distinct - 1
+        if most < folds:
+            what = "the number of groups" if option == "groups" else "one less than the different times"
+            allowed = f"<= {most} ({what})"
+            asked.refuse(f"folds must be {allowed}; it is {folds}", "evaluation.folds", allowed=allowed)
+    elif distinct < 2:
+        what = "groups" if option == "groups" else "different times"
+        column = normal[option]
+        asked.refuse(
+            f"at least 2 {what} are needed; the column {quoted(column)} has {distinct}",
+            f"evaluation.{option}",
+            column=column,
+        )
 
 
 def _utility(asked: Asked, utility: Any) -> Any:

@@ -24,6 +24,7 @@ def columns() -> dict[str, list[Any]]:
         "who": [f"p{row % 8}" for row in range(ROWS)],
         "when": [float(row // 2) for row in range(ROWS)],
         "y": ["yes" if one else "no" for one in x + generator.normal(size=ROWS) > 0],
+        "same": ["s"] * ROWS,
     }
 
 
@@ -92,8 +93,8 @@ def test_each_way_gives_what_the_library_gives(api: Api) -> None:
 
 def test_what_parts_the_rows_is_not_learned_from_by_itself(api: Api) -> None:
     dataset = uploaded(api)
-    normal = api.post("/api/v1/jobs", json=request(dataset, {"groups": "who"})).json()["request"]
-    assert normal["features"] == ["x", "when"]
+    normal = api.post("/api/v1/jobs", json=request(dataset, {"groups": "who", "folds": 8})).json()["request"]
+    assert normal["features"] == ["x", "when", "same"]
     asked = api.post("/api/v1/jobs", json=request(dataset, {"time": "when"}, features=["x", "when"])).json()["request"]
     assert asked["features"] == ["x", "when"]
 
@@ -104,7 +105,7 @@ def test_what_parts_the_rows_is_not_learned_from_by_itself(api: Api) -> None:
         ({"groups": "nobody"}, "evaluation.groups", "is not in the dataset"),
         ({"groups": "y"}, "evaluation.groups", "the target cannot be the groups"),
         ({"time": "who"}, "evaluation.time", "nominal; time is numeric or ordinal"),
-        ({"time": "when", "groups": "who"}, "evaluation.groups", "beside time"),
+        ({"time": "when", "groups": "who", "folds": 5}, "evaluation.groups", "beside time"),
         ({"time": "when", "repeats": 2}, "evaluation.repeats", "beside time"),
         ({"time": "when", "stratified": True}, "evaluation.stratified", "beside time"),
         ({"method": "leave-one-out", "folds": 5}, "evaluation.folds", "no effect"),
@@ -112,6 +113,10 @@ def test_what_parts_the_rows_is_not_learned_from_by_itself(api: Api) -> None:
         ({"method": "leave-one-out", "repeats": 3}, "evaluation.repeats", "no effect"),
         ({"folds": 10, "repeats": 101}, "evaluation.repeats", "<= 100"),
         ({"folds": 1}, "evaluation.folds", ">= 2"),
+        ({"groups": "who", "folds": 9}, "evaluation.folds", "<= 8 (the number of groups); it is 9"),
+        ({"time": "when", "folds": 20}, "evaluation.folds", "<= 19 (one less than the different times); it is 20"),
+        ({"method": "hold-out", "groups": "same"}, "evaluation.groups", "2 groups are needed; the column 'same' has 1"),
+        ({"method": "leave-one-out", "groups": "same"}, "evaluation.groups", "the column 'same' has 1"),
         ({"utility": {"maybe": {"no": 1}}}, "evaluation.utility", "the classes are 'no', 'yes'"),
         (
             {"utility": {"yes": {"no": 1, "yes": 1}, "no": {"no": 1, "yes": 1}}},
@@ -131,8 +136,10 @@ def test_a_bad_evaluation_is_refused_by_name(
 def test_what_only_the_rows_can_tell_fails_the_job_by_name(api: Api) -> None:
     from learners.errors import ParameterError
 
-    made = api.post("/api/v1/jobs", json=request(uploaded(api), {"groups": "who", "folds": 9}))
-    with pytest.raises(ParameterError, match=r"<= 8 .the number of groups") as caught:
+    lines = ["x,who,y", *(f"{row},p{row % 8},{'' if row % 8 == 3 else 'ab'[row % 2]}" for row in range(ROWS))]
+    dataset = api.upload("\n".join(lines), name="gaps.csv").json()["id"]
+    made = api.post("/api/v1/jobs", json=request(dataset, {"groups": "who", "folds": 8}))
+    with pytest.raises(ParameterError, match=r"<= 7 .the number of groups") as caught:
         do_job(api, made.json()["id"])
     assert caught.value.field == "evaluation.folds"
 
