@@ -82,7 +82,10 @@ class Coefficient(Answer):
     centre: float | None = Field(None, description="of powers: the variable is ((value - centre) / unit) ^ power")
     unit: float | None = None
     estimate: float
-    standard_error: float | None
+    standard_error: float | None = Field(
+        description="null where there is none: with a penalty that leaves variables out (lasso, elastic-net), where no "
+        "degree of freedom is left, of a variable that follows from others, and of classifiers of very many coefficients"
+    )
     t: float | None = Field(description="estimate divided by standard error")
     p_value: float | None = Field(
         description="two-sided, of t under the hypothesis of 0: Student's t, for a classifier the normal distribution"
