@@ -83,8 +83,8 @@ class Coefficient(Answer):
     unit: float | None = None
     estimate: float
     standard_error: float | None = Field(
-        description="null where there is none: with a penalty that leaves variables out (lasso, elastic-net), where no "
-        "degree of freedom is left, of a variable that follows from others, and of classifiers of very many coefficients"
+        description="null where there is none: with a penalty that leaves variables out (lasso, elastic-net), where "
+        "no degree of freedom is left, of a variable that follows from others, and of very many coefficients of classes"
     )
     t: float | None = Field(description="estimate divided by standard error")
     p_value: float | None = Field(

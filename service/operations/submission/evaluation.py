@@ -62,11 +62,7 @@ def evaluation(asked: Asked, *, needed: bool, methods: tuple[str, ...] = METHODS
         normal["parts"] = _left_out_parts(asked, given)
     if given.get("repeats", 1) != 1:
         normal["repeats"] = _repeats(asked, given["repeats"], normal.get("folds", 1))
-    for name, kinds in (("groups", None), ("time", (Kind.NUMERIC, Kind.ORDINAL))):
-        if given.get(name) is not None:
-            normal[name] = _parting_column(asked, given[name], name, kinds)
-            if not any(fault.parameter in (f"evaluation.{name}", "evaluation.folds") for fault in asked.faults):
-                _refuse_few_values(asked, normal, name)
+    _part_by_columns(asked, given, normal)
     if given.get("utility") is not None:
         normal["utility"] = _utility(asked, given["utility"])
     return normal
@@ -140,6 +136,15 @@ def _repeats(asked: Asked, repeats: Any, folds: Any) -> Any:
         allowed = f"a whole number >= 1 and <= {most} (folds times repeats are at most {MAX_SPLITS})"
         asked.refuse(f"repeats must be {allowed}; it is {quoted(repeats)}", "evaluation.repeats", allowed=allowed)
     return repeats
+
+
+def _part_by_columns(asked: Asked, given: dict[str, Any], normal: dict[str, Any]) -> None:
+    """Add the columns by which rows are parted, if they part them in so many."""
+    for name, kinds in (("groups", None), ("time", (Kind.NUMERIC, Kind.ORDINAL))):
+        if given.get(name) is not None:
+            normal[name] = _parting_column(asked, given[name], name, kinds)
+            if not any(fault.parameter in (f"evaluation.{name}", "evaluation.folds") for fault in asked.faults):
+                _refuse_few_values(asked, normal, name)
 
 
 def _parting_column(asked: Asked, name: Any, option: str, kinds: tuple[Kind, ...] | None) -> Any:
