@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, update_wrapper
+from pathlib import Path
 from types import CellType, CodeType, FunctionType
 from typing import Any, TypeVar, cast
 
@@ -185,7 +186,15 @@ def _digest(function: FunctionType) -> str:
             found.update(_digest(called).encode())
         elif isinstance(named, int | float | str | tuple):
             found.update(repr(named).encode())
+        elif getattr(named, "__module__", None) == "learners._lanes":
+            found.update(_instructions())
     return found.hexdigest()
+
+
+@cache
+def _instructions() -> bytes:
+    """What decides on the code of the operations that numba is taught."""
+    return Path(__file__).with_name("_lanes_compiled.py").read_bytes()
 
 
 def _content(code: CodeType) -> tuple[Any, ...]:

@@ -22,6 +22,7 @@ from numba.core.compiler import CompileResult
 from numba.core.errors import NumbaError
 from numba.core.targetconfig import TargetConfig
 
+from learners._lanes_compiled import LANES_TYPE
 from learners._linking import InnerLibrary
 from learners._turns import turn
 
@@ -129,6 +130,7 @@ _TYPES = {
     "IntArray": int64[::1],
     "Int32Array": int32[::1],
     "BoolArray": boolean[::1],
+    "Lanes": LANES_TYPE,
 }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from learners._accel import inner_kernel, kernel
 from learners.neural.optimizers import APART, BEST_EPOCH, BEST_ERROR, ENDED, EPOCHS, STEPS, How, Run, step
-from learners.neural.passes import hold_gradient, n_units, rows_pass
+from learners.neural.passes import has_room, hold_gradient, rows_pass
 from learners.neural.problem import Hold, Net, Sample, Space
 from learners.types import FloatArray, IntArray
 
@@ -36,7 +36,7 @@ def run_epochs(
     n_rows = sample.inputs.shape[0]
     found = np.zeros(2)
     # inputs stay where the epoch before has put them, unless others come between
-    stays = how.batch >= n_rows and space.units.shape[0] >= n_rows * n_units(net) and not validation.inputs.shape[0]
+    stays = how.batch >= n_rows and has_room(net, space, n_rows) and not validation.inputs.shape[0]
     for epoch in range(run.errors.shape[0]):
         found[:] = 0.0
         rows = order[epoch % order.shape[0]]
@@ -44,8 +44,7 @@ def run_epochs(
             batch = rows[first : first + how.batch]
             run.gradient[:] = 0.0
             rows_pass(net, run.theta, sample, batch, space, stays and epoch > 0, run.gradient, found)
-            run.gradient[:] /= batch.shape[0]
-            hold_gradient(run.theta, run.gradient, hold)
+            hold_gradient(run.theta, run.gradient, 1.0 / batch.shape[0], hold)
             if how.batch >= n_rows:
                 _look(found, n_rows, how, run)
             if run.marks[ENDED] == RUNNING:
@@ -56,9 +55,11 @@ def run_epochs(
         run.marks[EPOCHS] += 1.0
         if how.batch < n_rows:
             _look(found, n_rows, how, run)
+        n_far = 0
         for k in range(run.theta.shape[0]):
-            if not abs(run.theta[k]) < FAR:
-                run.marks[ENDED] = DIVERGED
+            n_far += 0 if abs(run.theta[k]) < FAR else 1
+        if n_far:
+            run.marks[ENDED] = DIVERGED
         if run.marks[ENDED] != DIVERGED and validation.inputs.shape[0]:
             _judge(net, validation, space, how, run, epoch)
         if run.marks[ENDED] != RUNNING:

@@ -61,7 +61,9 @@ def error(problem: Problem, sample: Sample, theta: FloatArray) -> float:
 
 
 def weighed(sample: Sample) -> Sample:
-    """Contiguous, writeable copies without the rows of weight 0, the weights with a mean of 1.
+    """Contiguous and writeable, as the kernels want it, without the rows of weight 0, the weights with a mean of 1.
+
+    What is so already is not copied; nothing writes to it.
 
     Raises:
         DataError: no row has a weight.
@@ -69,5 +71,6 @@ def weighed(sample: Sample) -> Sample:
     kept = sample.weights > 0
     if not kept.any():
         raise DataError("every row has weight 0")
-    inputs, targets, weights = (np.array(part[kept], dtype=np.float64, order="C") for part in sample)
+    rows = sample if kept.all() else Sample(*(part[kept] for part in sample))
+    inputs, targets, weights = (np.require(part, np.float64, ["C", "W"]) for part in rows)
     return Sample(inputs, targets, weights / weights.mean())

@@ -6,6 +6,7 @@ All weights lie in one vector, so that optimisers, masks, ties and decay speak o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate, pairwise
 from math import sqrt
 from typing import Any, Self, TypeVar
@@ -62,7 +63,7 @@ class Layout:
         """Without the inputs."""
         return len(self.activations)
 
-    @property
+    @cached_property
     def n_weights(self) -> int:
         """Biases included."""
         return sum((fan_in + 1) * fan_out for fan_in, fan_out in pairwise(self.sizes))

@@ -5,13 +5,12 @@ Backpropagation (Rumelhart, Hinton and Williams 1986).
 
 from __future__ import annotations
 
-import numpy as np
-
 from learners._accel import lean_inner_kernel
-from learners.neural.activations import activate, by_slopes
+from learners._lanes import LANES, Lanes, fused, lane, load, spread, store, where_less
+from learners.neural.activations import activate, by_slopes, logarithm
 from learners.neural.layout import ACTIVATIONS
 from learners.neural.problem import Hold, Net, Sample, Space
-from learners.neural.sums import add_products, add_products_of_rows, turn, weighted_sums
+from learners.neural.sums import add_products, row_length, weighted_sums
 from learners.types import FloatArray, IntArray
 
 _SQUARED = 0
@@ -39,20 +38,30 @@ def rows_pass(
             from its target, if it is larger.
     """
     total = n_units(net)
-    block = max(1, space.deltas.shape[0] // total)
-    has_room = space.units.shape[0] >= total * order.shape[0]
+    size = space.deltas.shape[0]
+    block = size // total
+    keeps = has_room(net, space, order.shape[0])
     for first in range(0, order.shape[0], block):
         rows = order[first : first + block]
-        n = rows.shape[0]
-        place = total * first if has_room else 0
-        units = space.units[place : place + total * n].reshape(total, n)
-        deltas = space.deltas[: total * n].reshape(total, n)
+        place = first // block * size if keeps else 0
+        units = space.units[place : place + size]
+        wanted = space.wanted[place // total * (sample.targets.shape[1] + 1) :]
         if not is_entered:
             _enter(sample.inputs, rows, units)
-        _forward(net, theta, units, deltas, space)
-        _judge(net, sample, rows, units, deltas, found)
+            _want(sample, rows, wanted)
+        _forward(net, theta, units, space.deltas, rows.shape[0])
+        _judge(net, wanted, units, space.deltas, rows.shape[0], found)
         if gradient.shape[0]:
-            _back(net, theta, sample.inputs, rows, units, deltas, space, gradient)
+            _back(net, theta, units, space.deltas, rows.shape[0], gradient)
+
+
+@lean_inner_kernel
+def has_room(net: Net, space: Space, n: int) -> bool:
+    """Whether the units of so many rows are all kept, block by block."""
+    size = space.deltas.shape[0]
+    block = size // n_units(net)
+    n_blocks = (n + block - 1) // block
+    return bool(n_blocks * size <= space.units.shape[0])
 
 
 @lean_inner_kernel
@@ -66,112 +75,129 @@ def n_units(net: Net) -> int:
 
 @lean_inner_kernel
 def _enter(inputs: FloatArray, rows: IntArray, units: FloatArray) -> None:
-    """Chosen rows to units, four of these at a time: few lines of the cache are written at once."""
-    n_inputs = inputs.shape[1]
+    """Chosen rows to units, four of these at a time: few lines of the cache are written at once. Beyond them zeros."""
+    n_inputs, n = inputs.shape[1], rows.shape[0]
+    length = row_length(n)
     n_fours = n_inputs // 4 * 4
     for v in range(0, n_fours, 4):
-        u0, u1, u2, u3 = units[v], units[v + 1], units[v + 2], units[v + 3]
-        for r in range(rows.shape[0]):
+        u0, u1 = units[v * length :], units[(v + 1) * length :]
+        u2, u3 = units[(v + 2) * length :], units[(v + 3) * length :]
+        for r in range(n):
             own = inputs[rows[r]]
             u0[r], u1[r], u2[r], u3[r] = own[v], own[v + 1], own[v + 2], own[v + 3]
     for v in range(n_fours, n_inputs):
-        for r in range(rows.shape[0]):
-            units[v, r] = inputs[rows[r], v]
+        for r in range(n):
+            units[v * length + r] = inputs[rows[r], v]
+    for v in range(n_inputs):
+        for r in range(v * length + n, (v + 1) * length):
+            units[r] = 0.0
 
 
 @lean_inner_kernel
-def _forward(net: Net, theta: FloatArray, units: FloatArray, deltas: FloatArray, space: Space) -> None:
+def _want(sample: Sample, rows: IntArray, wanted: FloatArray) -> None:
+    """Targets of chosen rows, as units are, and their weights after them; beyond the rows zeros."""
+    n, n_targets = rows.shape[0], sample.targets.shape[1]
+    length = row_length(n)
+    for j in range(n_targets):
+        for r in range(n):
+            wanted[j * length + r] = sample.targets[rows[r], j]
+    for r in range(n):
+        wanted[n_targets * length + r] = sample.weights[rows[r]]
+    for j in range(n_targets + 1):
+        for r in range(j * length + n, (j + 1) * length):
+            wanted[r] = 0.0
+
+
+@lean_inner_kernel
+def _forward(net: Net, theta: FloatArray, units: FloatArray, deltas: FloatArray, n: int) -> None:
     """Fill ``units``; the last layer's weighted sums are left in ``deltas``."""
+    length = row_length(n)
     first, at = 0, 0
     for layer in range(net.codes.shape[0]):
         n_from, n_to = net.sizes[layer], net.sizes[layer + 1]
-        units[first + n_from] = 1.0
-        start = first + n_from + 1
-        to = units[start : start + n_to]
-        weighted_sums(theta[at : at + (n_from + 1) * n_to], n_to, 1, units[first:start], space.places[: n_from + 1], to)
+        came = units[first:]
+        for r in range(n_from * length, (n_from + 1) * length):
+            came[r] = 1.0
+        first += (n_from + 1) * length
+        to = units[first:]
+        weighted_sums(theta[at:], n_to, 1, came, n_from + 1, to, n_to, n)
         if layer == net.codes.shape[0] - 1:
-            for j in range(n_to):
-                for r in range(to.shape[1]):
-                    deltas[start + j, r] = to[j, r]
-        activate(net.codes[layer], to, space.turned)
-        first = start
+            for k in range(n_to * length):
+                deltas[first + k] = to[k]
+        activate(net.codes[layer], to, n_to, n)
         at += (n_from + 1) * n_to
 
 
 @lean_inner_kernel
-def _judge(net: Net, sample: Sample, rows: IntArray, units: FloatArray, deltas: FloatArray, found: FloatArray) -> None:
-    """Losses of a block; the last layer's weighted sums in ``deltas`` become the loss's derivatives by them."""
-    n_to = net.sizes[-1]
-    first = units.shape[0] - n_to - 1
-    outputs, sums = units[first : first + n_to], deltas[first : first + n_to]
+def _judge(net: Net, wanted: FloatArray, units: FloatArray, deltas: FloatArray, n: int, found: FloatArray) -> None:
+    """Losses of a block; the last layer's weighted sums in ``deltas`` become the loss's derivatives by them.
+
+    Beyond the rows, where weights are 0, derivatives are 0 too.
+    """
+    n_to, length = net.sizes[-1], row_length(n)
+    first = (n_units(net) - n_to - 1) * length
+    outputs, sums = units[first:], deltas[first:]
     code = net.codes[-1]
-    for r in range(rows.shape[0]):
-        targets, weight = sample.targets[rows[r]], sample.weights[rows[r]]
-        loss = 0.0
-        top = 0.0
-        if code == _SOFTMAX:
-            top = sums[0, r]
-            shift = outputs[0, r]
-            for j in range(1, n_to):
-                if sums[j, r] > top:
-                    top, shift = sums[j, r], outputs[j, r]
-            top -= np.log(shift)  # the log of the sum of all exponentials
-        for j in range(n_to):
-            output, target, score = outputs[j, r], targets[j], sums[j, r]
-            apart = output - target
-            found[1] = max(found[1], abs(apart))
+    losses, furthest = spread(0.0), spread(0.0)
+    for r in range(0, n, LANES):
+        weight = load(wanted, n_to * length + r)
+        loss = spread(0.0)
+        base = _all_exponentials(outputs, sums, n_to, length, r) if code == _SOFTMAX else loss
+        for at in range(r, n_to * length, length):
+            output, target, score = load(outputs, at), load(wanted, at), load(sums, at)
+            apart = where_less(0.0, weight, output - target, 0.0)
+            size = where_less(apart, 0.0, 0.0 - apart, apart)
+            furthest = where_less(furthest, size, size, furthest)
             if net.loss == _SQUARED:
-                loss += 0.5 * apart * apart
+                loss = fused(0.5 * apart, apart, loss)
             elif code == _SIGMOID:
-                loss += max(score, 0.0) - score * target - np.log(max(output, 1.0 - output))
-            elif target != 0.0:
-                loss += target * (top - score)
-            sums[j, r] = 0.0 if abs(apart) < net.ignored else weight * apart
-        found[0] += weight * loss
+                sure = where_less(output, 0.5, 1.0 - output, output)
+                loss = loss + (where_less(0.0, score, score, 0.0) - score * target - logarithm(sure))
+            else:
+                loss = fused(target, base - score, loss)
+            store(sums, at, where_less(size, net.ignored, 0.0, weight * apart))
+        losses = fused(weight, loss, losses)
+    for k in range(LANES):
+        found[0] += lane(losses, k)
+        found[1] = max(found[1], lane(furthest, k))
     if net.loss == _SQUARED:
-        by_slopes(code, outputs, sums)
+        by_slopes(code, outputs, sums, n_to, n)
 
 
 @lean_inner_kernel
-def _back(
-    net: Net,
-    theta: FloatArray,
-    inputs: FloatArray,
-    rows: IntArray,
-    units: FloatArray,
-    deltas: FloatArray,
-    space: Space,
-    gradient: FloatArray,
-) -> None:
+def _all_exponentials(outputs: FloatArray, sums: FloatArray, n_to: int, length: int, r: int) -> Lanes:
+    """The log of the sum of eight rows' exponentials, by the likeliest output of each."""
+    top, share = load(sums, r), load(outputs, r)
+    for at in range(length + r, n_to * length, length):
+        score, output = load(sums, at), load(outputs, at)
+        share = where_less(top, score, output, share)
+        top = where_less(top, score, score, top)
+    return top - logarithm(share)
+
+
+@lean_inner_kernel
+def _back(net: Net, theta: FloatArray, units: FloatArray, deltas: FloatArray, n: int, gradient: FloatArray) -> None:
     """From the last layer's derivatives by weighted sums to all weights'."""
-    start, at = units.shape[0] - net.sizes[-1] - 1, theta.shape[0]
+    length = row_length(n)
+    start, at = (n_units(net) - net.sizes[-1] - 1) * length, theta.shape[0]
     for layer in range(net.codes.shape[0] - 1, -1, -1):
         n_from, n_to = net.sizes[layer], net.sizes[layer + 1]
-        first = start - n_from - 1
+        first = start - (n_from + 1) * length
         at -= (n_from + 1) * n_to
-        end = at + (n_from + 1) * n_to
-        own = deltas[start : start + n_to]
-        scratch, places = space.scratch, space.places
-        if n_to > n_from:
-            add_products(units[first:start], own, gradient[at:end], space.turned, places)
-        elif layer:
-            came = space.turned[: n_from * own.shape[1]].reshape(own.shape[1], n_from)
-            turn(units[first : first + n_from], came)
-            add_products_of_rows(came, places[: own.shape[1]], own, gradient[at:end], scratch)
-        else:
-            add_products_of_rows(inputs, rows, own, gradient[at:end], scratch)
+        own = deltas[start:]
+        add_products(units[first:], n_from + 1, own, n_to, n, gradient[at:])
         if layer:
-            before = deltas[first : first + n_from]
-            weighted_sums(theta[at:end], 1, n_to, own, places[:n_to], before)
-            by_slopes(net.codes[layer - 1], units[first : first + n_from], before)
+            before = deltas[first:]
+            weighted_sums(theta[at:], 1, n_to, own, n_to, before, n_from, n)
+            by_slopes(net.codes[layer - 1], units[first:], before, n_from, n)
         start = first
 
 
 @lean_inner_kernel
-def hold_gradient(theta: FloatArray, gradient: FloatArray, hold: Hold) -> None:
-    """Add decay to a gradient, and let masked weights stand and tied ones move as one."""
+def hold_gradient(theta: FloatArray, gradient: FloatArray, share: float, hold: Hold) -> None:
+    """Sums to means, each row's share of which is told; decay is added, masked weights stand, tied ones move as one."""
     for k in range(theta.shape[0]):
-        gradient[k] = (gradient[k] + hold.decay[k] * theta[k]) * hold.free[k]
+        gradient[k] = (share * gradient[k] + hold.decay[k] * theta[k]) * hold.free[k]
     _average(gradient, hold)
 
 

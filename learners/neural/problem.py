@@ -11,14 +11,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from learners._accel import interpreted
 from learners.errors import ParameterError
 from learners.neural.layout import ACTIVATIONS, LOSSES, Layout
+from learners.neural.sums import row_length
 from learners.types import BoolArray, FloatArray, IntArray
 
-#: Rows whose gradient is added up by itself; blocks are of a multiple of them.
-SUM_ROWS = 64
-#: The most rows of a block, and numbers of units that stay in a near cache: of one block, or of all of a small sample.
-BLOCK_ROWS, _KEPT = 256, 32_768
+#: The least and the most rows of a block, and numbers of units that stay in a near cache: of one block, or of all of a
+#: small sample.
+_LEAST_ROWS, BLOCK_ROWS, _KEPT = 64, 256, 32_768
+#: Numbers in a line of the cache.
+_LINE = 8
 
 
 class Sample(NamedTuple):
@@ -46,17 +49,14 @@ class Space(NamedTuple):
     """Where the passes write; made once, used by every call.
 
     Attributes:
-        units: activations of all layers, each with a last unit that is always 1; of a block, or of all rows.
+        units: activations of all layers, each with a last unit that is always 1; of a block after the other, or of one.
         deltas: derivatives by weighted sums, of a block.
-        turned, scratch: of loops over a block, and over weights.
-        places: 0, 1, 2, ...
+        wanted: the rows' targets and weights, of as many blocks as ``units``.
     """
 
     units: FloatArray
     deltas: FloatArray
-    turned: FloatArray
-    scratch: FloatArray
-    places: IntArray
+    wanted: FloatArray
 
 
 class Hold(NamedTuple):
@@ -121,7 +121,10 @@ class Problem:
         """For the kernels."""
         size = self.layout.n_weights
         decay = np.asarray(self.decay, dtype=np.float64)
-        decay = np.where(self.layout.is_bias(), 0.0, decay) if decay.ndim == 0 else decay.copy()
+        if decay.ndim == 0:
+            decay = np.where(self.layout.is_bias(), 0.0, decay) if decay else np.zeros(size)
+        else:
+            decay = decay.copy()
         free = np.ones(size) if self.mask is None else self.mask.astype(np.float64)
         if self.ties is None:
             return Hold(decay, free, np.full(size, -1), np.zeros(0), np.zeros(0))
@@ -132,6 +135,8 @@ class Problem:
 
     def held(self, theta: FloatArray) -> FloatArray:
         """The weights with masked ones at 0 and tied ones at their average, shape (P,); a copy."""
+        if self.mask is None and self.ties is None:
+            return np.array(theta, dtype=np.float64)
         hold = self.hold()
         theta = np.ascontiguousarray(theta, dtype=np.float64) * hold.free
         if self.ties is None:
@@ -145,10 +150,16 @@ class Problem:
 
 def space(problem: Problem, n_rows: int) -> Space:
     """Room for passes over at most so many rows at once."""
-    sizes = [size + 1 for size in problem.layout.sizes]
-    total, largest = sum(sizes), max(sizes)
-    block = max(SUM_ROWS, min(BLOCK_ROWS, _KEPT // total) // SUM_ROWS * SUM_ROWS)
-    rows = max(1, min(n_rows, block))
-    units = np.empty(total * (n_rows if total * n_rows <= _KEPT else rows))
-    scratch = np.empty(problem.layout.n_weights)
-    return Space(units, np.empty(total * rows), np.empty(rows * largest), scratch, np.arange(max(rows, largest)))
+    total = sum(size + 1 for size in problem.layout.sizes)
+    block = max(_LEAST_ROWS, min(BLOCK_ROWS, _KEPT // total) // _LEAST_ROWS * _LEAST_ROWS)
+    length = interpreted(row_length)(max(1, min(n_rows, block)))
+    all_rows = -(-n_rows // length) * length
+    kept = all_rows if total * all_rows <= _KEPT else length
+    return Space(_lined(total * kept), _lined(total * length), _lined((problem.layout.n_outputs + 1) * kept))
+
+
+def _lined(size: int) -> FloatArray:
+    """Zeros from the beginning of a line of the cache on: no load or store of eight goes beyond its line."""
+    zeros = np.zeros(size + _LINE)
+    start = -zeros.ctypes.data // zeros.itemsize % _LINE
+    return zeros[start : start + size]

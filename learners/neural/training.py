@@ -206,7 +206,7 @@ class _Run:
             return 1
         most = _MOST_EPOCHS if self._options.flat is None else self._options.flat - self.done % self._options.flat
         work = 3 * (len(self._sample.inputs) + len(self._judge.inputs)) * self._problem.layout.n_weights
-        return int(np.clip(_WORK // work, 1, min(most, _MOST_EPOCHS, self._options.epochs - self.done)))
+        return max(1, min(_WORK // work, most, _MOST_EPOCHS, self._options.epochs - self.done))
 
     def orders(self, n_epochs: int, rng: np.random.Generator) -> IntArray:
         rows = np.arange(len(self._sample.inputs))[None]

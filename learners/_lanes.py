@@ -1,0 +1,106 @@
+"""Eight numbers at a time, as values of kernels: a processor works on them in one or a few instructions.
+
+A compiler makes such instructions of plain loops too, but keeps no sums in registers across an inner loop, and
+takes half the width that a processor may have. Here each operation is a plain function of numpy's arrays of eight,
+beside which ``+ - * /`` are numpy's own; in a kernel it is the instruction (:mod:`learners._lanes_compiled`), with
+the same bits. A single number stands for eight.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import inf, isfinite
+from typing import TypeAlias
+
+import numpy as np
+
+from learners.types import FloatArray
+
+#: How many numbers one value holds.
+LANES = 8
+#: 1.5 * 2^52: added to a number it leaves that number, rounded, in the last bits.
+ROUNDING = 6755399441055744.0
+#: Where a double's exponent begins, and what is added to it there.
+EXPONENT, BIAS = 52, 1023
+#: The bits of the root of a half.
+ROOT_HALF = 0x3FE6A09E667F3BCD
+
+#: Shape (8,).
+Lanes: TypeAlias = FloatArray
+
+
+def load(values: FloatArray, at: int) -> Lanes:
+    """Eight entries of a flat array; all of them are in it."""
+    return values[at : at + LANES].copy()
+
+
+def store(values: FloatArray, at: int, lanes: Lanes) -> None:
+    """Overwrite eight entries of a flat array."""
+    values[at : at + LANES] = lanes
+
+
+def spread(value: float) -> Lanes:
+    """The same number eight times."""
+    return np.full(LANES, value)
+
+
+def lane(lanes: Lanes, place: int) -> float:
+    """One of the eight."""
+    return float(lanes[place])
+
+
+def fused(first: Lanes | float, second: Lanes | float, added: Lanes | float) -> Lanes:
+    """``first * second + added``, rounded once."""
+    numbers = zip(*(np.broadcast_to(part, LANES).tolist() for part in (first, second, added)), strict=True)
+    return np.array([_fused(*three) for three in numbers])
+
+
+def where_less(first: Lanes | float, second: Lanes | float, lanes: Lanes | float, others: Lanes | float) -> Lanes:
+    """``lanes`` where ``first < second``, else ``others``; a NaN is not less."""
+    return np.where(np.broadcast_to(first, LANES) < second, lanes, others)
+
+
+def power(shifted: Lanes) -> Lanes:
+    """2^k, where ``shifted`` is ``k + ROUNDING`` and k whole within -1022 .. 1023."""
+    bits: FloatArray = ((shifted.view(np.int64) + BIAS) << EXPONENT).view(np.float64)
+    return bits
+
+
+def exponent(lanes: Lanes) -> Lanes:
+    """The whole k for which the number is within 2^k times 0.7 .. 1.4, of numbers from 1e-300 on."""
+    return ((lanes.view(np.int64) - ROOT_HALF) >> EXPONENT).astype(np.float64)
+
+
+def add_lower(values: FloatArray, at: int, lanes: Lanes) -> None:
+    """Add the first four to as many entries of a flat array."""
+    values[at : at + LANES // 2] += lanes[: LANES // 2]
+
+
+def add_upper(values: FloatArray, at: int, lanes: Lanes) -> None:
+    """Add the last four to as many entries of a flat array."""
+    values[at : at + LANES // 2] += lanes[LANES // 2 :]
+
+
+def totals(
+    first: Lanes, second: Lanes, third: Lanes, fourth: Lanes, fifth: Lanes, sixth: Lanes, seventh: Lanes, eighth: Lanes
+) -> Lanes:
+    """The sum of each one's eight: of neighbours first, then of these."""
+    rows = np.array([first, second, third, fourth, fifth, sixth, seventh, eighth])
+    pairs = rows[:, ::2] + rows[:, 1::2]
+    fours = pairs[:, ::2] + pairs[:, 1::2]
+    found: Lanes = fours[:, 0] + fours[:, 1]
+    return found
+
+
+def _fused(first: float, second: float, added: float) -> float:
+    if not (isfinite(first) and isfinite(second)):
+        return first * second + added
+    if not isfinite(added):
+        return added
+    exact = Fraction(first) * Fraction(second) + Fraction(added)
+    if exact == 0:
+        return first * second + added  # for the sign of 0
+    try:
+        return float(exact)
+    except OverflowError:
+        return inf if exact > 0 else -inf

@@ -1,0 +1,184 @@
+"""The operations of :mod:`learners._lanes` as instructions: what numba makes of them in a kernel.
+
+This module imports numba; :mod:`learners._accel` imports it when the first kernel is compiled.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.datamodel.models import PrimitiveModel
+from numba.core.typing.templates import ConcreteTemplate, infer_global, signature
+from numba.extending import lower_builtin, register_model
+
+from learners import _lanes
+from learners._lanes import BIAS, EXPONENT, LANES, ROOT_HALF
+
+_DOUBLE, _LONG, _PLACE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
+_VECTOR, _BITS = ir.VectorType(_DOUBLE, LANES), ir.VectorType(_LONG, LANES)
+_HALF = ir.VectorType(_DOUBLE, LANES // 2)
+#: Bytes: of a load or store anywhere in an array of doubles.
+_ALIGNMENT = 8
+
+_Build = Callable[..., Any]
+
+
+class LanesType(types.Type):
+    """Eight doubles."""
+
+    def __init__(self) -> None:
+        super().__init__(name="lanes")
+
+
+#: Of all annotated with ``Lanes``.
+LANES_TYPE = LanesType()
+_EIGHT, _ONE, _PLACES = LANES_TYPE, types.float64, types.intp
+_ARRAY = types.Array(types.float64, 1, "C")
+_MIXED = [kinds for kinds in product((_EIGHT, _ONE), repeat=2) if _EIGHT in kinds]
+
+
+@register_model(LanesType)
+class _LanesModel(PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _VECTOR)  # type: ignore[no-untyped-call]
+
+
+def _operation(function: Callable[..., Any], result: Any, cases: list[tuple[Any, ...]]) -> Callable[[_Build], _Build]:
+    """What a function of these types of arguments results in, and, decorated, what is made of it.
+
+    The decorated one gets numba's context, LLVM's builder and the values, numbers spread where eight may stand.
+    """
+
+    def made(build: _Build) -> _Build:
+        def lowered(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            return build(context, builder, *values)
+
+        for case in cases:
+            lower_builtin(function, *case)(lowered)  # type: ignore[no-untyped-call]
+        template = type(
+            f"{function.__name__} of lanes",
+            (ConcreteTemplate,),
+            {"key": function, "cases": [signature(result, *case) for case in cases]},  # type: ignore[no-untyped-call]
+        )
+        infer_global(function)(template)  # type: ignore[no-untyped-call]
+        return build
+
+    return made
+
+
+def _spread(builder: Any, value: Any) -> Any:
+    if value.type == _VECTOR:
+        return value
+    first = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), value, _PLACE(0))
+    return _chosen(builder, first, first, [0] * LANES)
+
+
+def _chosen(builder: Any, first: Any, second: Any, places: list[int]) -> Any:
+    return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(_PLACE, LANES), places))
+
+
+def _pointer(context: Any, builder: Any, values: Any, at: Any) -> Any:
+    data = context.make_array(_ARRAY)(context, builder, values).data
+    return builder.bitcast(builder.gep(data, [at]), _VECTOR.as_pointer())
+
+
+@_operation(_lanes.load, _EIGHT, [(_ARRAY, _PLACES)])
+def _load(context: Any, builder: Any, values: Any, at: Any) -> Any:
+    return builder.load(_pointer(context, builder, values, at), align=_ALIGNMENT)
+
+
+@_operation(_lanes.store, types.none, [(_ARRAY, _PLACES, _EIGHT)])
+def _store(context: Any, builder: Any, values: Any, at: Any, lanes: Any) -> Any:
+    builder.store(lanes, _pointer(context, builder, values, at), align=_ALIGNMENT)
+    return context.get_dummy_value()
+
+
+@_operation(_lanes.spread, _EIGHT, [(_ONE,)])
+def _spread_one(_context: Any, builder: Any, value: Any) -> Any:
+    return _spread(builder, value)
+
+
+@_operation(_lanes.lane, _ONE, [(_EIGHT, _PLACES)])
+def _lane(_context: Any, builder: Any, lanes: Any, place: Any) -> Any:
+    return builder.extract_element(lanes, place)
+
+
+@_operation(_lanes.fused, _EIGHT, [kinds for kinds in product((_EIGHT, _ONE), repeat=3) if _EIGHT in kinds])
+def _fused(_context: Any, builder: Any, first: Any, second: Any, added: Any) -> Any:
+    kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
+    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{LANES}f64")  # type: ignore[no-untyped-call]
+    return builder.call(function, [_spread(builder, value) for value in (first, second, added)])
+
+
+@_operation(_lanes.where_less, _EIGHT, [kinds for kinds in product((_EIGHT, _ONE), repeat=4) if _EIGHT in kinds])
+def _where_less(_context: Any, builder: Any, first: Any, second: Any, lanes: Any, others: Any) -> Any:
+    first, second, lanes, others = (_spread(builder, value) for value in (first, second, lanes, others))
+    return builder.select(builder.fcmp_ordered("<", first, second), lanes, others)
+
+
+@_operation(_lanes.power, _EIGHT, [(_EIGHT,)])
+def _power(_context: Any, builder: Any, shifted: Any) -> Any:
+    bits = builder.add(builder.bitcast(shifted, _BITS), _whole(BIAS))
+    return builder.bitcast(builder.shl(bits, _whole(EXPONENT)), _VECTOR)
+
+
+@_operation(_lanes.exponent, _EIGHT, [(_EIGHT,)])
+def _exponent(_context: Any, builder: Any, lanes: Any) -> Any:
+    bits = builder.sub(builder.bitcast(lanes, _BITS), _whole(ROOT_HALF))
+    return builder.sitofp(builder.ashr(bits, _whole(EXPONENT)), _VECTOR)
+
+
+def _whole(value: int) -> Any:
+    return ir.Constant(_BITS, [value] * LANES)
+
+
+def _add_half(places: list[int]) -> _Build:
+    def build(context: Any, builder: Any, values: Any, at: Any, lanes: Any) -> Any:
+        pointer = builder.bitcast(_pointer(context, builder, values, at), _HALF.as_pointer())
+        half = builder.shuffle_vector(lanes, lanes, ir.Constant(ir.VectorType(_PLACE, len(places)), places))
+        builder.store(builder.fadd(builder.load(pointer, align=_ALIGNMENT), half), pointer, align=_ALIGNMENT)
+        return context.get_dummy_value()
+
+    return build
+
+
+_operation(_lanes.add_lower, types.none, [(_ARRAY, _PLACES, _EIGHT)])(_add_half([0, 1, 2, 3]))
+_operation(_lanes.add_upper, types.none, [(_ARRAY, _PLACES, _EIGHT)])(_add_half([4, 5, 6, 7]))
+
+
+@_operation(_lanes.totals, _EIGHT, [(_EIGHT,) * LANES])
+def _totals(_context: Any, builder: Any, *lanes: Any) -> Any:
+    """Two by two: each pair's sums come to lie beside each other."""
+
+    def merged(first: Any, second: Any, lefts: list[int]) -> Any:
+        left = _chosen(builder, first, second, lefts)
+        right = _chosen(builder, first, second, [place + len(step) for place in lefts])
+        return builder.fadd(left, right)
+
+    step = [0]
+    twos = [merged(lanes[k], lanes[k + 1], [0, 8, 2, 10, 4, 12, 6, 14]) for k in range(0, LANES, 2)]
+    step = [0, 1]
+    fours = [merged(twos[k], twos[k + 1], [0, 1, 8, 9, 4, 5, 12, 13]) for k in (0, 2)]
+    step = [0, 1, 2, 3]
+    return merged(fours[0], fours[1], [0, 1, 2, 3, 8, 9, 10, 11])
+
+
+def _arithmetic(name: str) -> _Build:
+    def build(_context: Any, builder: Any, left: Any, right: Any) -> Any:
+        return getattr(builder, name)(_spread(builder, left), _spread(builder, right))
+
+    return build
+
+
+for _function, _name in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+):
+    _operation(_function, _EIGHT, _MIXED)(_arithmetic(_name))
