@@ -9,6 +9,7 @@ once and then added up along the paths.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from weakref import WeakKeyDictionary
@@ -214,6 +215,25 @@ class Boxes:
             found[feature] = last
             node = int(self.parent[node])
         return dict(reversed(found.items()))
+
+    def last_states(self, leaves: IntArray, columns: Sequence[int]) -> dict[int, IntArray]:
+        """By column the node with its state on each leaf's path, 0 where the path does not test it; only tested ones.
+
+        In the order in which the tree is read a state holds from its node's first leaf on to its last one, after which
+        the state before it holds again: of those that end together the outermost says so, of those that begin the
+        innermost.
+        """
+        first, count = self.nodes.first_leaf_as_read, self.nodes.leaves_beneath
+        found: dict[int, IntArray] = {}
+        for column in columns:
+            ids = np.flatnonzero(self.tested == column)
+            places = np.concatenate((first[ids], first[ids] + count[ids]))
+            order = np.lexsort((np.concatenate((ids, -ids)), places))  # ids ascend from a node to those beneath it
+            held = np.append(0, np.concatenate((ids, self.before[ids]))[order])
+            states = held[np.searchsorted(places[order], first[leaves], side="right")]
+            if states.any():
+                found[column] = states
+        return found
 
     def condition(self, node: int) -> Condition:
         """The state at a node in words: an interval, or a set of levels."""

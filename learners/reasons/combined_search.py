@@ -117,8 +117,7 @@ class CombinedSeeker:
         try:
             self._take(found, row, self._ways(row, mixes, done), mixes)
         except SearchEnded as ended:
-            mixes.is_complete = False
-            self._take(found, row, self._complete(done), mixes)
+            self._take(found, row, self._complete(mixes.end(), done), mixes)
             found.unfinished = None if found else str(ended)
         if not found and not mixes.is_complete:
             found.unfinished = found.unfinished or str(mixes.ended())
@@ -137,15 +136,20 @@ class CombinedSeeker:
                 changed.add(names)
                 found.append(self._described(row, leaf, way, answers[0], exact=mixes.is_complete))
 
-    def _complete(self, done: set[int]) -> Iterator[tuple[int, Way]]:
-        """Of the regions that wait the nearest rows that satisfy all that their paths ask, the nearest first."""
-        for _, leaf, _, candidate in sorted(self._heap, key=lambda entry: entry[:3]):
+    def _complete(self, mixed: list[Way], done: set[int]) -> Iterator[tuple[int, Way]]:
+        """Of what waits the rows that have the wanted answer, the nearest first: divided ones, and of the regions the
+        nearest rows that satisfy all that their paths ask."""
+        found = [(self.steps.key(way.cost, way.distance), self.mixes.leaf(way.cells), way) for way in mixed]
+        for key, leaf, _, candidate in self._heap:
             if isinstance(candidate, Path):
                 continue
             asked: tuple[AtLeast | HalfSpace, ...] = (*candidate.path.counts, *candidate.path.sums)
-            if leaf not in done and all(one.holds(candidate.way.cells) for one in asked):
+            if all(one.holds(candidate.way.cells) for one in asked):
+                found.append((key, leaf, candidate.way))
+        for _, leaf, way in sorted(found, key=lambda entry: entry[:2]):
+            if leaf not in done:
                 done.add(leaf)
-                yield leaf, candidate.way
+                yield leaf, way
 
     def _table(self, cells: FloatArray) -> Table:
         return Table(self.learner.columns_, np.asfortranarray(cells[None]))

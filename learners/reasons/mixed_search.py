@@ -7,8 +7,8 @@ the wanted answer. Its values are then cut at the open test of largest share, ag
 row is nearest first, and without the parts whose bound is too low, until a part has one answer. Bounds are never too
 low, and cut parts hold all values, so the first row that is found is the nearest of all.
 
-Of a tree of boxes, all changes of single columns are known at once (:mod:`learners.reasons.single_changes`), so only
-larger sets are looked at in parts. A set that holds one with which a row was found already is passed over. The work
+All changes of single columns are known at once (:mod:`learners.reasons.single_changes`, and of trees with tests of
+several values :mod:`learners.reasons.tried_changes`), so only larger sets are looked at in parts. A set that holds one with which a row was found already is passed over. The work
 for one row is bounded by :data:`MAX_NODES`.
 """
 
@@ -32,6 +32,7 @@ from learners.reasons.region_steps import KnownSteps, RegionSteps, Way
 from learners.reasons.regions import Numbers, Region
 from learners.reasons.single_changes import SingleChanges
 from learners.reasons.targets import Target, answers_of
+from learners.reasons.tried_changes import TriedChanges
 from learners.reasons.work import Work
 from learners.table import Kind, Table
 from learners.trees.estimator import FittedTree
@@ -167,9 +168,7 @@ class MixedSearch:
             self._tests = MixedTests(learner, paths, row)
             self._levels = [None if one.is_numeric else len(one.levels) for one in learner.columns_]
             self._boxes = None if len(learner.tree_.combined) else boxes_of(learner)
-            self._judged: frozenset[int] = frozenset()
-            if not self._judge_singles():
-                self._push_set(frozenset())
+            self._judge_singles()
 
     def next_before(self, key: Key | None) -> Way | None:
         """The next nearest row that comes before ``key``, of all if None; None where there is none left.
@@ -180,7 +179,7 @@ class MixedSearch:
         while self._heap and (key is None or self._heap[0][0] < key):
             item = self._heap[0][2]
             if self._allowance.is_spent and not isinstance(item, Way):
-                self._end()
+                self.end()
                 continue
             if isinstance(item, frozenset | _Known):
                 self._look_at_sets(key)
@@ -200,25 +199,31 @@ class MixedSearch:
         """What is said where no row was found before the work that is allowed was done."""
         return self._allowance.ended()
 
-    def _end(self) -> None:
-        """Keep of what waits only the rows that were found."""
+    def end(self) -> list[Way]:
+        """Keep of what waits only the rows that were found, which are told."""
         self.is_complete = False
         self._heap = [entry for entry in self._heap if isinstance(entry[2], Way)]
         heapq.heapify(self._heap)
+        return [entry[2] for entry in self._heap if isinstance(entry[2], Way)]
 
-    def _judge_singles(self) -> bool:
-        """Put off the nearest row of each column's changes, if they can be known; larger sets are made of them."""
+    def _judge_singles(self) -> None:
+        """Put off the nearest row of each column's changes; larger sets are made of them."""
+        seeker, row = self._seeker, self._row
+        singles: SingleChanges | TriedChanges
         if self._boxes is None:
-            return False
-        seeker = self._seeker
-        singles = SingleChanges(self._boxes, self._row, self._reach.below, seeker.margins, seeker.slack, seeker.steps)
+            singles = TriedChanges(seeker.learner, row, self._reach, seeker.margins, seeker.slack, seeker.steps)
+            self._allowance.spend(self._reach.visited)
+        else:
+            singles = SingleChanges(self._boxes, row, self._reach.below, seeker.margins, seeker.slack, seeker.steps)
+            self._allowance.spend(singles.looked_at)
         self._judged = singles.judged
-        self._allowance.spend(singles.looked_at)
         for way in singles.nearest(seeker.hold):
             self._push(seeker.steps.key(way.cost, way.distance), way)
         for column in singles.columns:
             self._push_set(frozenset({column}))
-        return True
+
+    def _may_hold(self, bound: Bound) -> bool:
+        return bool((bound.highest >= -self._seeker.slack).all())
 
     def _is_passed_over(self, columns: frozenset[int]) -> bool:
         return any(found <= columns for found in self._found)
@@ -287,7 +292,7 @@ class MixedSearch:
         self._allowance.spend(self._reach.visited - before + _SET * len(sets))
         fixed = self._seeker.steps.wishes.fixed
         for item, columns, bound in zip(items, sets, bounds, strict=True):
-            if columns and item is columns and (bound.highest >= -self._seeker.slack).all():
+            if columns and item is columns and self._may_hold(bound):
                 self._begin(columns, bound)
             for column in sorted(bound.columns - columns):
                 if not fixed[column]:

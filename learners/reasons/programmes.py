@@ -209,8 +209,9 @@ class Programmes:
         known = np.array([not math.isnan(room.own) for room in moved.values()])
         weights = self._steps.weights[features] * known
         weights = weights / np.array([self._steps.scales.width[one] / room.scale for one, room in moved.items()])
-        low = np.array([(room.low - base) / room.scale for room, base in zip(moved.values(), origin, strict=True)])
-        high = np.array([(room.high - base) / room.scale for room, base in zip(moved.values(), origin, strict=True)])
+        with np.errstate(over="ignore"):  # no bound in a column of small steps
+            low = (np.array([room.low for room in moved.values()]) - origin) / scale
+            high = (np.array([room.high for room in moved.values()]) - origin) / scale
         begin = (start - origin) / scale
         if n <= MOST_COLUMNS and not any(integral) and n_corners(n, len(sums)) <= MOST_CORNERS:
             solution = nearest_corner(begin, weights, rows, tops, low, high)

@@ -148,7 +148,7 @@ def _question(
     regression = learner.target_.is_numeric
     worth: Worth = _negative_variance if regression else _negative_entropy if utilities is None else _best_of(utilities)
     now = float(worth(moments.sum(axis=0)[None])[0])
-    states = _last_states(boxes, reached, np.flatnonzero(np.isnan(row)).tolist())
+    states = boxes.last_states(reached, np.flatnonzero(np.isnan(row)).tolist())
     found = []
     for place, column in enumerate(boxes.columns):
         if not np.isnan(row[place]):
@@ -239,25 +239,6 @@ def _moments(learner: FittedTree, leaves: IntArray) -> FloatArray:
         return answers
     centred = answers[:, 0] - learner.packed_tree_.answers[0, 0]
     return np.column_stack((np.ones(len(leaves)), centred, centred**2))
-
-
-def _last_states(boxes: Boxes, leaves: IntArray, columns: Sequence[int]) -> dict[int, IntArray]:
-    """By column the node that holds its state on each leaf's path, 0 where the path does not test it; only tested ones.
-
-    In the order in which the tree is read a state holds from its node's first leaf on to its last one, after which the
-    state before it holds again: of those that end together the outermost says so, of those that begin the innermost.
-    """
-    first, count = boxes.nodes.first_leaf_as_read, boxes.nodes.leaves_beneath
-    found: dict[int, IntArray] = {}
-    for column in columns:
-        ids = np.flatnonzero(boxes.tested == column)
-        places = np.concatenate((first[ids], first[ids] + count[ids]))
-        order = np.lexsort((np.concatenate((ids, -ids)), places))  # ids ascend from a node to those beneath it
-        held = np.append(0, np.concatenate((ids, boxes.before[ids]))[order])
-        states = held[np.searchsorted(places[order], first[leaves], side="right")]
-        if states.any():
-            found[column] = states
-    return found
 
 
 def _masses(boxes: Boxes, place: int, states: IntArray, weights: FloatArray, moments: FloatArray) -> FloatArray:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
@@ -32,6 +33,10 @@ class Bound:
     highest: FloatArray
     columns: frozenset[int]
     free: dict[int, FloatArray]
+
+
+#: By depth the sets, the nodes that they reach, whether these are free, and how many children they lead to.
+Level: TypeAlias = tuple[IntArray, IntArray, BoolArray, IntArray]
 
 
 class Reach:
@@ -58,6 +63,9 @@ class Reach:
         self._leaf = learner.tree_.feature < 0
         self._first = packed.links[:, FIRST_CHILD].astype(np.intp)
         self._count = np.where(self._leaf, 0, packed.links[:, N_CHILDREN])
+        #: Which tests of several values look at which column, so that their value depends on it.
+        self._looks_at = np.zeros((len(self._combined), self._n_columns), np.bool_)
+        self._looks_at[np.repeat(np.arange(len(self._combined)), self._combined.n_terms), self._combined.feature] = True
         #: A leaf's is one more, which is never free.
         self._feature = np.where(self._leaf, self._n_columns + len(packed.combined), learner.tree_.feature)
 
@@ -80,16 +88,19 @@ class Reach:
                 found[owners[place]][int(nodes[place])] = worth[place]
         return [Bound(worth[place], self._columns(flags), found[place]) for place, flags in enumerate(reached)]
 
+    def levels(self, sets: Sequence[frozenset[int]]) -> list[Level]:
+        """The nodes that are reached where a set's columns have any values."""
+        return self._levels(self._free(sets))
+
     def _free(self, sets: Sequence[frozenset[int]]) -> BoolArray:
         """Which tests look at a free column, by set."""
         free = np.zeros((len(sets), self._n_columns + len(self._combined) + 1), np.bool_)
         for place, columns in enumerate(sets):
             free[place, list(columns)] = True
-            for index, test in enumerate(self._combined.tests):
-                free[place, self._n_columns + index] = any(term.feature in columns for term in test.terms)
+            free[place, self._n_columns : -1] = self._looks_at[:, list(columns)].any(axis=1)
         return free
 
-    def _levels(self, free: BoolArray) -> list[tuple[IntArray, IntArray, BoolArray, IntArray]]:
+    def _levels(self, free: BoolArray) -> list[Level]:
         """By depth the sets, the nodes that they reach, whether these are free, and how many children they lead to."""
         owners, nodes = np.arange(len(free)), np.zeros(len(free), np.intp)
         levels = []

@@ -95,31 +95,7 @@ class SingleChanges:
         """
         parts = [self._numbers(), *(self._levels(one) for one in sorted(self.judged) if self._coded[one])]
         columns, cells, far, is_sure = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        order = np.lexsort((far, columns))
-        firsts = np.flatnonzero(np.diff(columns[order], prepend=-1))
-        found: list[Way] = []
-        for places in np.split(order, firsts[1:]) if len(order) else []:
-            column = int(columns[places[0]])
-            place = self._first(column, places, cells, is_sure, holds)
-            if place is not None:
-                changed = self._row.copy()
-                changed[column] = cells[place]
-                found.append(self._steps.way(changed, {column: float(far[place])}))
-        return found
-
-    def _first(
-        self, column: int, places: IntArray, cells: FloatArray, is_sure: BoolArray, holds: Callable[..., BoolArray]
-    ) -> int | None:
-        """The first of some values with the wanted answer; where rounding could decide, the tree itself is asked."""
-        sure = int(np.argmax(is_sure[places])) if is_sure[places].any() else len(places)
-        for first in range(0, sure, _AT_ONCE):
-            some = places[first : min(first + _AT_ONCE, sure)]
-            rows = np.repeat(self._row[None], len(some), axis=0)
-            rows[:, column] = cells[some]
-            held = holds(rows)
-            if held.any():
-                return int(some[np.argmax(held)])
-        return int(places[sure]) if sure < len(places) else None
+        return nearest_of_each(self._row, columns, cells, far, is_sure, self._steps, holds)
 
     def _followed(self) -> _Reached:
         """The leaves that the row reaches as it is and with each column changed, level by level."""
@@ -172,11 +148,6 @@ class SingleChanges:
         others: FloatArray = of_none - sums
         return others
 
-    def _judge(self, whole: FloatArray) -> tuple[BoolArray, BoolArray]:
-        """Which sums, shape (m, J + 1), may be the wanted answer of a row that stays divided, and which surely are."""
-        worst, divided = whole[:, :-1].min(axis=1, initial=np.inf), whole[:, -1] > 1.5
-        return divided & (worst >= -self._slack), divided & (worst >= self._slack)
-
     def _numbers(self) -> tuple[IntArray, FloatArray, FloatArray, BoolArray]:
         """Of all numeric columns the values that may lead to the wanted answer, how far each is, and whether it surely
         does: one pass along all stretches, in which the leaves of each column begin and end."""
@@ -202,7 +173,7 @@ class SingleChanges:
             for column in columns[known].tolist()
         ]
         others[known] -= sums[at]
-        may, is_sure = self._judge(sums[places] + np.repeat(others, counts, axis=0))
+        may, is_sure = judged(sums[places] + np.repeat(others, counts, axis=0), self._slack)
         may &= ~np.isin(places, at)
         kept = np.flatnonzero(may)
         feature, places = feature[kept], places[kept]
@@ -223,7 +194,7 @@ class SingleChanges:
             sums += sets.members(places[some]).T.astype(np.float64) @ self._values[part[some]]
         value = float(self._row[column])
         is_known = not self._unknown[column]
-        may, is_sure = self._judge(sums + self._others[column] - (sums[int(value)] if is_known else 0.0))
+        may, is_sure = judged(sums + self._others[column] - (sums[int(value)] if is_known else 0.0), self._slack)
         may &= permitted_levels(described, self._row, self._steps.wishes, column)
         if is_known:
             may[int(value)] = False
@@ -232,3 +203,65 @@ class SingleChanges:
         if described.kind is Kind.ORDINAL and is_known:
             far = np.array([steps_between(value, code, n) for code in codes.tolist()])
         return np.full(len(codes), column), codes.astype(np.float64), far, is_sure[codes]
+
+
+def judged(sums: FloatArray, slack: float) -> tuple[BoolArray, BoolArray]:
+    """Which rows that stay divided may have the wanted answer, and which surely have it.
+
+    Args:
+        sums: by row the margins of its answer and how many leaves it reaches, shape (m, J + 1).
+        slack: how far below 0 margins may be for rounding.
+    """
+    worst, divided = sums[:, :-1].min(axis=1, initial=np.inf), sums[:, -1] > 1.5
+    return divided & (worst >= -slack), divided & (worst >= slack)
+
+
+def nearest_of_each(
+    row: FloatArray,
+    columns: IntArray,
+    cells: FloatArray,
+    far: FloatArray,
+    is_sure: BoolArray,
+    steps: RegionSteps,
+    holds: Callable[[FloatArray], BoolArray],
+) -> list[Way]:
+    """The nearest of each column's changes that has the wanted answer, where there is one.
+
+    Args:
+        row: shape (d,).
+        columns, cells, far: the changes that may have it, what they change and how far; shape (m,).
+        is_sure: whether they surely have it; else the tree itself is asked.
+        steps: how changes are compared.
+        holds: which rows, shape (n, d), the tree itself answers as wanted.
+    """
+    order = np.lexsort((far, columns))
+    firsts = np.flatnonzero(np.diff(columns[order], prepend=-1))
+    found: list[Way] = []
+    for places in np.split(order, firsts[1:]) if len(order) else []:
+        column = int(columns[places[0]])
+        place = _first(row, column, places, cells, is_sure, holds)
+        if place is not None:
+            changed = row.copy()
+            changed[column] = cells[place]
+            found.append(steps.way(changed, {column: float(far[place])}))
+    return found
+
+
+def _first(
+    row: FloatArray,
+    column: int,
+    places: IntArray,
+    cells: FloatArray,
+    is_sure: BoolArray,
+    holds: Callable[[FloatArray], BoolArray],
+) -> int | None:
+    """The first of some values with the wanted answer; where rounding could decide, the tree itself is asked."""
+    sure = int(np.argmax(is_sure[places])) if is_sure[places].any() else len(places)
+    for first in range(0, sure, _AT_ONCE):
+        some = places[first : min(first + _AT_ONCE, sure)]
+        rows = np.repeat(row[None], len(some), axis=0)
+        rows[:, column] = cells[some]
+        held = holds(rows)
+        if held.any():
+            return int(some[np.argmax(held)])
+    return int(places[sure]) if sure < len(places) else None

@@ -136,6 +136,10 @@ class BatchWalk:
         n_nodes = len(self.layout.first)
         return self._step(row.reshape(-1, 1), np.zeros(n_nodes, np.intp), np.arange(n_nodes))
 
+    def step(self, nodes: IntArray, cells: FloatArray, rows: IntArray) -> IntArray:
+        """The same of several rows of a batch, each from a node of its own; node ids, shape (m,)."""
+        return self._step(cells, _starts(cells, rows), nodes)
+
     def undecided(self, nodes: IntArray) -> IntArray:
         """The places of those nodes that are no leaves."""
         return np.flatnonzero(~self._is_leaf.take(nodes))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from learners.errors import ParameterError
 from learners.reasons import next_question
 from learners.reasons.boxes import boxes_of
-from learners.reasons.question import _last_states, _masses, _moments, _reached
+from learners.reasons.question import _masses, _moments, _reached
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.nodes import LEAF, THRESHOLD
@@ -120,7 +120,7 @@ def test_the_expected_answer_after_any_question_is_the_answer_now(seed, follow_m
     boxes = boxes_of(model)
     leaves, weights = _reached(boxes, row, boxes.shares(row))
     moments = weights[:, None] * _moments(model, leaves)
-    states = _last_states(boxes, leaves, np.flatnonzero(np.isnan(row)).tolist())
+    states = boxes.last_states(leaves, np.flatnonzero(np.isnan(row)).tolist())
     for place in states:
         masses = _masses(boxes, place, states[place], weights, moments)
         assert masses.sum(axis=0) == pytest.approx(moments.sum(axis=0), abs=1e-12)
@@ -137,7 +137,7 @@ def test_the_last_states_are_those_of_the_paths(seed, depth):
     model, rng = random_model(seed, depth=depth)
     boxes = boxes_of(model)
     leaves = boxes.leaves[rng.random(len(boxes.leaves)) < 0.7]
-    states = _last_states(boxes, leaves, range(len(COLUMNS)))
+    states = boxes.last_states(leaves, range(len(COLUMNS)))
     for place, leaf in enumerate(leaves.tolist()):
         assert {column: int(own[place]) for column, own in states.items() if own[place]} == boxes.path_states(leaf)
 
