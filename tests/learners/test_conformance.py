@@ -127,7 +127,11 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "meiosis-network": (
         "growing-network-classifier",
-        {"growth": "meiosis", "epochs": 30, "divide_every": 5, "spread_rate": 2.0},
+        {"growth": "meiosis", "epochs": 60, "divide_every": 5, "spread_rate": 2.0},
+    ),
+    "meiosis-network-of-numbers": (
+        "growing-network-regressor",
+        {"growth": "meiosis", "epochs": 60, "divide_every": 5, "margin": None},
     ),
     "best-first": ("decision-tree-regressor", {"max_leaves": 8, "nominal": "one-vs-rest", "min_leaf": 3}),
 }

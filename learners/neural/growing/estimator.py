@@ -12,12 +12,16 @@ from learners.neural.estimator import NetworkEstimator
 from learners.neural.examples import Examples, Learned, Network, Part
 from learners.neural.feedforward.estimator import LAST
 from learners.neural.feedforward.layers import Layers
+from learners.neural.growing.meiosis import Meiosis, divide
 from learners.neural.growing.nodes import Grown, create_nodes
 from learners.neural.layout import Layout
 from learners.neural.problem import Problem, Sample
 from learners.neural.training import Options
 from learners.params import choice, integer, learner, real
 from learners.types import FloatArray
+
+_NODES = {"growth": ("nodes",)}
+_MEIOSIS = {"growth": ("meiosis",)}
 
 
 @learner
@@ -26,6 +30,13 @@ class GrowingNetwork(NetworkEstimator):
 
     network_type: ClassVar[type[Network]] = Layers
 
+    growth: str = choice(
+        "nodes",
+        ("nodes", "meiosis"),
+        "When a hidden unit is added: where the error has stopped falling (dynamic node creation, Ash 1989); or where "
+        "the weights of a unit, which are means with deviations, stay undecided, so that it divides (meiosis networks, "
+        "Hanson 1990).",
+    )
     most_units: int = integer(20, "Hidden units at most.", minimum=1, maximum=1_000, is_size=True)
     activation: str = choice(
         "tanh",
@@ -36,13 +47,14 @@ class GrowingNetwork(NetworkEstimator):
         "rprop",
         ("rprop", "quickprop", "adam", "sgd"),
         "How weights are found from the gradient of the loss, all rows making one step; see neural-network-classifier.",
+        only_with=_NODES,
     )
     rate: float | None = real(
         None,
         "Length of a step; of Rprop the first step of each weight.",
         minimum=1e-9,
         maximum=100,
-        none_means="the optimiser's own",
+        none_means="the optimiser's own, 0.5 of meiosis",
     )
     epochs: int = integer(
         5_000,
@@ -56,12 +68,41 @@ class GrowingNetwork(NetworkEstimator):
         "Over how many epochs the error must fall, or a unit is added.",
         minimum=2,
         maximum=100_000,
+        only_with=_NODES,
     )
     flat_slope: float = real(
         0.05,
         "How far it must fall over these, as a share of the error at the last addition.",
         minimum=0,
         maximum=1,
+        only_with=_NODES,
+    )
+    spread: float = real(0.5, "The weights' deviations at first.", minimum=0, maximum=100, only_with=_MEIOSIS)
+    spread_rate: float = real(
+        0.5,
+        "How much of the gradient's size is added to the deviations in each epoch.",
+        minimum=0,
+        maximum=100,
+        exclusive_minimum=True,
+        only_with=_MEIOSIS,
+    )
+    spread_fade: float = real(
+        0.99,
+        "What is left of the deviations after each epoch.",
+        minimum=0,
+        maximum=0.9999,
+        exclusive_minimum=True,
+        only_with=_MEIOSIS,
+    )
+    divide_every: int = integer(
+        50, "Epochs between two looks for a unit to divide.", minimum=1, maximum=100_000, only_with=_MEIOSIS
+    )
+    settling: float = real(
+        0.5,
+        "Share of the epochs, the last ones, in which the means go on by Rprop, without deviations and divisions.",
+        minimum=0,
+        maximum=0.99,
+        only_with=_MEIOSIS,
     )
     margin: float | None = real(
         0.4,
@@ -115,13 +156,16 @@ class GrowingNetwork(NetworkEstimator):
         progress: Progress,
     ) -> Grown:
         """The network that comes of growing."""
+        scale = float(self.initial_scale)
+        if self.growth == "meiosis":
+            return divide(problem, sample, self._meiosis(), rng, scale=scale, validation=validation, progress=progress)
         return create_nodes(
             problem,
             sample,
             self._options(),
             rng,
             most_units=int(self.most_units),
-            scale=float(self.initial_scale),
+            scale=scale,
             validation=validation,
             progress=progress,
         )
@@ -136,6 +180,20 @@ class GrowingNetwork(NetworkEstimator):
             patience=self._patience(),
             flat=int(self.flat_epochs),
             slope=float(self.flat_slope),
+        )
+
+    def _meiosis(self) -> Meiosis:
+        return Meiosis(
+            rate=0.5 if self.rate is None else float(self.rate),
+            spread_rate=float(self.spread_rate),
+            spread=float(self.spread),
+            fade=float(self.spread_fade),
+            every=int(self.divide_every),
+            most_units=int(self.most_units),
+            epochs=int(self.epochs),
+            settling=float(self.settling),
+            margin=self._margin(),
+            patience=self._patience(),
         )
 
     def _margin(self) -> float | None:

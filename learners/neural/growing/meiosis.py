@@ -3,7 +3,14 @@
 In each epoch every weight is drawn from a normal distribution. The gradient there moves its mean downhill, and its size
 widens the deviation, which fades all the while (the stochastic delta rule). A hidden unit whose deviations exceed its
 means, among its incoming and among its outgoing weights, is divided: each of the two has incoming weights drawn anew,
-and half the outgoing ones and half the deviations.
+and half the outgoing ones and half the deviations. In the last epochs the means settle: they go on by Rprop, without
+deviations and divisions.
+
+A linear output answers for every deviation, however large the weights are by then: its gradient is in proportion to
+its distance from the means, where that of a logistic unit comes to an end. Deviations that are widened by more than
+some hundredth of it grow for good; units then divide until there may be no more, and only the settling makes an answer
+of what they have become. Steps of linear outputs are divided by the number of their weights, as the error's curvature
+grows with it.
 """
 
 from __future__ import annotations
@@ -19,7 +26,7 @@ from learners.neural.growing.nodes import Grown
 from learners.neural.judging import Judge
 from learners.neural.layout import Layout
 from learners.neural.problem import Problem, Sample
-from learners.neural.training import History
+from learners.neural.training import History, Options, train
 from learners.types import FloatArray, IntArray
 
 #: No derivative counts for more: far from its means a network may answer anything.
@@ -34,7 +41,7 @@ class Meiosis:
         rate: of the means. spread_rate: of the deviations.
         spread: the deviations at first. fade: what is left of them after each epoch, in (0, 1).
         every: epochs between two looks for a unit to divide.
-        most_units: of the hidden layer. epochs: the most.
+        most_units: of the hidden layer. epochs: the most. settling: share of these, the last, in which means settle.
         goal, margin, patience: see ``training.Options``.
     """
 
@@ -45,6 +52,7 @@ class Meiosis:
     every: int = 50
     most_units: int = 20
     epochs: int = 5_000
+    settling: float = 0.5
     goal: float | None = None
     margin: float | None = None
     patience: int | None = None
@@ -55,6 +63,8 @@ class Meiosis:
                 raise ParameterError(f"{name} is above 0", field=name)
         if not (np.isfinite(self.spread) and self.spread >= 0):
             raise ParameterError("spread is not below 0", field="spread")
+        if not 0 <= self.settling < 1:
+            raise ParameterError("settling is a share below 1")
         if not 0 < self.fade < 1:
             raise ParameterError("fade is between 0 and 1", field="fade")
 
@@ -95,6 +105,8 @@ def divide(
         if course.done % meiosis.every == 0:
             progress(course.done / meiosis.epochs, course.told())
             course.look()
+    if course.stopped in ("epochs", "patience"):
+        course.settle(progress)
     return course.grown()
 
 
@@ -116,12 +128,17 @@ class _Course:
         self._judged: list[float] = []
         self._units: list[int] = []
         self._best = (0, problem.layout, self._means)
+        self._epochs = meiosis.epochs - int(meiosis.settling * meiosis.epochs)
         self.stopped = ""
         self._prepare()
 
     def _prepare(self) -> None:
         self._judge = Judge(self._problem, self._sample)
         self._aside = None if self._validation is None else Judge(self._problem, self._validation)
+        layout = self._problem.layout
+        self._rate = self._meiosis.rate
+        if layout.activations[-1] == "linear":
+            self._rate /= layout.sizes[1] + 1
 
     @property
     def done(self) -> int:
@@ -137,7 +154,7 @@ class _Course:
         drawn = self._means + self._spreads * self._rng.standard_normal(len(self._means))
         slope = np.clip(self._judge.value_and_gradient(drawn)[1], -_STEEPEST, _STEEPEST)
         with np.errstate(all="ignore"):
-            self._means = self._means - how.rate * slope
+            self._means = self._means - self._rate * slope
             self._spreads = how.fade * (self._spreads + how.spread_rate * np.abs(slope))
             error, apart = self._judge.error(self._means)
             if not (error < FAR and np.abs(self._means).max() < FAR and self._spreads.max() < FAR):
@@ -163,7 +180,7 @@ class _Course:
             return "margin"
         if how.patience is not None and self.done - self._best[0] >= how.patience:
             return "patience"
-        return "epochs" if self.done >= how.epochs else ""
+        return "epochs" if self.done >= self._epochs else ""
 
     def look(self) -> None:
         """Divide the least decided unit, if there is any whose deviations exceed its means."""
@@ -176,6 +193,30 @@ class _Course:
             layout, self._means, self._spreads = divided(layout, self._means, self._spreads, unit, self._rng)
             self._problem = replace(self._problem, layout=layout)
             self._prepare()
+
+    def settle(self, progress: Progress) -> None:
+        """Let the best means so far go on alone."""
+        how, begun = self._meiosis, self.done
+        if begun == how.epochs or not how.settling:
+            return
+        _, layout, means = self._best
+        self._problem = replace(self._problem, layout=layout)
+        options = Options("rprop", batch=None, epochs=how.epochs - begun)
+        options = replace(options, goal=how.goal, margin=how.margin, patience=how.patience)
+
+        def tell(share: float, message: str) -> None:
+            progress((begun + share * options.epochs) / how.epochs, f"{layout.sizes[1]} hidden units settle, {message}")
+
+        found = train(
+            self._problem, means, self._sample, options, self._rng, validation=self._validation, progress=tell
+        )
+        history = found.history
+        if self._validation is None or history.validation.min() < min(self._judged):
+            self._best = (begun + history.best_epoch, layout, found.theta)
+        self._errors += history.errors.tolist()
+        self._judged += history.validation.tolist()
+        self._units += [layout.sizes[1]] * len(history.errors)
+        self.stopped = found.stopped
 
     def grown(self) -> Grown:
         """The best network, or the last."""

@@ -7,7 +7,7 @@ from typing import ClassVar
 from learners.base import Capabilities
 from learners.neural.growing.estimator import GrowingNetwork
 from learners.neural.regressor import NETWORK_REGRESSOR, NetworkRegressor
-from learners.params import learner
+from learners.params import learner, like
 
 
 @learner
@@ -21,3 +21,6 @@ class GrowingNetworkRegressor(GrowingNetwork, NetworkRegressor):
     name: ClassVar[str] = "growing-network-regressor"
     summary: ClassVar[str] = "Estimates a number by a hidden layer that begins with one unit and grows while it learns."
     capabilities: ClassVar[Capabilities] = NETWORK_REGRESSOR
+
+    spread_rate: float = like(GrowingNetwork, "spread_rate", default=0.07)
+    spread_fade: float = like(GrowingNetwork, "spread_fade", default=0.97)

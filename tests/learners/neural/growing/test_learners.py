@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from learners.base import Learner
 from learners.errors import ParameterError
-from learners.neural import GrowingNetworkClassifier, GrowingNetworkRegressor
+from learners.neural import GrowingNetworkClassifier, GrowingNetworkRegressor, NeuralNetworkRegressor
 from learners.persist import dump, load
 from tests.learners.tables import read
+from tests.learners.trees.model_tree.tables import numeric_target
 from tests.shared import generated_path
 
 
@@ -48,6 +50,29 @@ def test_a_curve_needs_more_than_one_unit() -> None:
     assert model.training_notes()["stopped"] == "margin"
     assert model.training_notes()["hidden_units"] >= 3
     assert np.abs(model.predict(x[:, None]) - np.sin(2 * x)).max() <= 0.25 * np.sin(2 * x).std() + 1e-9
+
+
+def test_a_curve_is_learned_by_units_that_divide() -> None:
+    x = np.linspace(-3, 3, 60)
+    model = GrowingNetworkRegressor(growth="meiosis", margin=None, decay=0.0).fit(x[:, None], np.sin(2 * x))
+    notes = model.training_notes()
+    assert notes["hidden_units"] >= 3
+    assert (notes["stopped"], notes["epochs"]) == ("epochs", 5_000)
+    assert np.abs(model.predict(x[:, None]) - np.sin(2 * x)).max() <= 0.2
+
+
+def test_numbers_of_a_real_table_are_learned_by_units_that_divide() -> None:
+    """Beside a network of as many units, on rows that neither has seen."""
+    table, target = numeric_target("auto-mpg", "mpg", ["car_name"])
+    learned, asked = np.arange(0, table.n_rows, 2), np.arange(1, table.n_rows, 2)
+
+    def squares(model: Learner) -> float:
+        answers = model.fit(table.take(learned), target.take(learned)).predict(table.take(asked))
+        return float(((answers - target.cells[asked]) ** 2).mean())
+
+    grown = squares(GrowingNetworkRegressor(growth="meiosis", margin=None, epochs=1_000, decay=1e-3))
+    assert grown <= 1.2 * squares(NeuralNetworkRegressor(hidden_units=(20,), decay=1e-3))
+    assert grown <= 0.3 * target.cells[asked].var()
 
 
 def test_what_has_no_effect_is_refused() -> None:

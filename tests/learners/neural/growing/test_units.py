@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,7 @@ from learners.neural.growing.nodes import create_nodes, widened
 from learners.neural.judging import error
 from learners.neural.layout import Layout
 from learners.neural.problem import Problem, Sample
-from learners.neural.training import Options
+from learners.neural.training import Options, train
 from tests.shared import generated_path
 
 FLAT = Options("rprop", epochs=5_000, margin=0.4, flat=100, slope=0.05)
@@ -97,7 +98,7 @@ def test_meiosis_solves_parity(n_bits: int) -> None:
 
 
 def test_meiosis_draws_weights_around_means_and_widens_by_the_gradient() -> None:
-    """One step by the formula (Hanson 1990), where the network is linear in its single drawn bias."""
+    """One step by the formula (Hanson 1990); that of a linear output of two weights is half as long."""
     rows = Sample(np.zeros((1, 1)), np.full((1, 1), 0.3), np.ones(1))
     layout = Layout((1, 1, 1), ("linear", "linear"))
     how = Meiosis(rate=0.1, spread_rate=0.3, spread=0.7, fade=0.9, epochs=1)
@@ -107,7 +108,44 @@ def test_meiosis_draws_weights_around_means_and_widens_by_the_gradient() -> None
     drawn = means + 0.7 * rng.standard_normal(4)
     apart = drawn[1] * drawn[2] + drawn[3] - 0.3
     slope = np.clip(apart * np.array([0.0, drawn[2], drawn[1], 1.0]), -1.0, 1.0)
-    np.testing.assert_allclose(found.theta, means - 0.1 * slope, rtol=1e-12)
+    np.testing.assert_allclose(found.theta, means - 0.05 * slope, rtol=1e-12)
+
+
+def test_means_settle_by_rprop_from_where_divisions_ended() -> None:
+    rng = np.random.default_rng(0)
+    inputs = rng.normal(size=(40, 2))
+    rows = Sample(inputs, np.sin(2 * inputs[:, :1]) * inputs[:, 1:], np.ones(40))
+    problem, how = Problem(Layout((2, 1, 1), ("tanh", "linear")), "squared"), Meiosis(spread_rate=0.05, epochs=400)
+    moving = divide(problem, rows, replace(how, epochs=200, settling=0.0), np.random.default_rng(1))
+    found = divide(problem, rows, how, np.random.default_rng(1))
+    assert moving.layout.sizes[1] > 1
+    assert found.layout == moving.layout
+    np.testing.assert_array_equal(found.history.errors[:200], moving.history.errors)
+    np.testing.assert_array_equal(found.units[200:], moving.layout.sizes[1])
+    alone = train(
+        replace(problem, layout=moving.layout),
+        moving.theta,
+        rows,
+        Options("rprop", batch=None, epochs=200),
+        np.random.default_rng(0),
+    )
+    np.testing.assert_array_equal(found.theta, alone.theta)
+    np.testing.assert_array_equal(found.history.errors[200:], alone.history.errors)
+    assert (found.stopped, found.history.best_epoch) == ("epochs", 400)
+
+
+def test_rows_held_out_choose_among_moving_and_settling_networks() -> None:
+    rng = np.random.default_rng(3)
+    inputs = rng.normal(size=(60, 1))
+    sample = Sample(inputs, np.sin(3 * inputs) + 0.3 * rng.normal(size=(60, 1)), np.ones(60))
+    rows, aside = (Sample(*(part[place] for part in sample)) for place in (slice(0, 40), slice(40, 60)))
+    problem = Problem(Layout((1, 1, 1), ("tanh", "linear")), "squared")
+    how = Meiosis(spread_rate=0.05, epochs=600, patience=100)
+    found = divide(problem, rows, how, np.random.default_rng(0), validation=aside)
+    judged = found.history.validation
+    assert len(judged) == len(found.units) == len(found.history.errors)
+    assert found.history.best_epoch == int(judged.argmin()) + 1
+    assert error(replace(problem, layout=found.layout), aside, found.theta) == judged.min()
 
 
 def test_a_unit_divides_into_two_that_together_answer_as_it_did() -> None:
@@ -164,6 +202,6 @@ def test_growing_can_be_cancelled_diverges_with_a_reason_and_refuses_what_it_can
     linear = Problem(Layout((3, 1, 1), ("linear", "linear")), "squared")
     with pytest.raises(DataError, match=r"diverged at epoch \d+: lower the rate"):
         divide(linear, rows, Meiosis(rate=1e30), np.random.default_rng(0))
-    for wrong in ({"rate": 0.0}, {"fade": 1.0}, {"spread": -1.0}, {"every": 0}):
+    for wrong in ({"rate": 0.0}, {"fade": 1.0}, {"spread": -1.0}, {"every": 0}, {"settling": 1.0}):
         with pytest.raises(ParameterError):
             Meiosis(**wrong)
