@@ -100,7 +100,7 @@ class BaggedTrees(FittedBag, DrawnMembers):
 
         last = _GROWING if self._judges else 1.0
         trees = for_each(grow, n_members, threads, span(progress, 0.0, last), "members grown")
-        members = MemberTrees.of(trees, table.columns, regression=regression)
+        members = MemberTrees.of(trees, table.columns, regression=regression, threads=threads)
         judged = Judged(members, draws, by_column(table.values), cells, utility, threads)
         out_of_bag, importances = self._judge(judged, span(progress, last, 1.0))
         shares = np.full(n_members, 1.0 / n_members)

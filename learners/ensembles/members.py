@@ -50,19 +50,27 @@ class MemberTrees:
     regression: bool
 
     @classmethod
-    def of(cls, trees: Sequence[Nodes], columns: tuple[Column, ...], *, regression: bool) -> MemberTrees:
+    def of(
+        cls, trees: Sequence[Nodes], columns: tuple[Column, ...], *, regression: bool, threads: int = 1
+    ) -> MemberTrees:
         """Put trees, of which none has tests of several values, one after the other."""
         bounds = np.concatenate(([0], np.cumsum([tree.n_nodes for tree in trees])))
         levels = np.concatenate(([0], np.cumsum([len(tree.level_codes) for tree in trees])))
-        joined: dict[str, Any] = {}
-        for name in trees[0].own_arrays():
+        names = list(trees[0].own_arrays())
+
+        def join(place: int, _: Progress) -> Array:
+            name = names[place]
             parts = [getattr(tree, name) for tree in trees]
             if name in _NODE_IDS:
                 parts = [np.where(part >= 0, part + first, -1) for part, first in zip(parts, bounds, strict=False)]
             elif name == "level_start":
                 parts = [part + first for part, first in zip(parts, levels, strict=False)]
             kind = parts[0].dtype if name not in _MOVED else np.int32
-            joined[name] = np.concatenate(parts, dtype=kind, casting="same_kind")
+            return np.concatenate(parts, dtype=kind, casting="same_kind")
+
+        joined: dict[str, Any] = dict(
+            zip(names, for_each(join, len(names), threads, no_progress, "joining members"), strict=True)
+        )
         return cls(Nodes(**joined), bounds, columns, regression)
 
     def __len__(self) -> int:

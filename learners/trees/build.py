@@ -48,10 +48,21 @@ def grow_tree(
 
 
 def grow_prepared(
-    prepared: Prepared, table: Table, weights: FloatArray, options: GrowthOptions, progress: Progress = no_progress
+    prepared: Prepared,
+    table: Table,
+    weights: FloatArray,
+    options: GrowthOptions,
+    progress: Progress = no_progress,
+    before: Growth | None = None,
+    keep: list[Growth] | None = None,
 ) -> Nodes:
-    """Grow a tree from columns that are laid out already, whose keys, rows and numbers it uses up."""
-    growth = Growth(prepared)
+    """Grow a tree from columns that are laid out already, whose keys, rows and numbers it uses up.
+
+    Args:
+        before: a finished growth on the same columns, whose memory is used.
+        keep: gets this one when it is finished.
+    """
+    growth = Growth(prepared, before)
     del prepared
     if options.combines:
         grow_best_first(growth, options.max_leaves, progress, CombinedSearch(table.columns, options))
@@ -62,8 +73,11 @@ def grow_prepared(
     else:
         growth.run(progress)
     grown, counters, cuts, combined = growth.grown, growth.counters, growth.prepared.cuts, growth.combined
-    del growth  # the keys, which are as large as the table, are not needed any more
+    if keep is None:
+        del growth, before  # the keys, which are as large as the table, are not needed any more
     nodes = finished(grown, counters)
+    if keep is not None:
+        keep.append(growth)
     if combined:
         nodes = nodes.with_combined(CombinedTests.of(table.n_columns, combined))
     nodes = settle_thresholds(nodes, table, weights, options.threshold)

@@ -9,7 +9,7 @@ import numpy as np
 from learners._accel import lean_inner_kernel, lean_kernel
 from learners.trees.describing import open_child
 from learners.trees.marking import count_branches, mark_branches
-from learners.trees.missing import branch_shares
+from learners.trees.missing import branch_shares, knows_all
 from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD
 from learners.trees.partition import number_children
 from learners.trees.problem import (
@@ -50,12 +50,12 @@ def prepare_split(
     """
     start = grown.nodes[node].start
     count = grown.nodes[node].count
-    branches, groups = mark_branches(problem, rules, work, grown, node, column)
+    branches, groups, complete = mark_branches(problem, rules, work, grown, node, column)
     missing = 0
     if rules.unit:
         count_as_weights(work, branches, count)
     else:
-        missing = branch_shares(problem, rules, work, start, start + count, branches)
+        missing = branch_shares(problem, rules, work, start, start + count, branches, complete)
     total = np.int64(0)
     for b in range(branches):
         total += work.branches[b].count
@@ -106,7 +106,9 @@ def divide_in_two(problem: Problem, rules: Rules, work: Work, grown: Grown, coun
     """
     start = grown.nodes[node].start
     count = grown.nodes[node].count
-    missing = branch_shares(problem, rules, work, start, start + count, 2)
+    work.branches[0].summed = False
+    complete = knows_all(work, start, start + count)
+    missing = branch_shares(problem, rules, work, start, start + count, 2, complete)
     if rules.unit:
         count_branches(problem, rules, work, start, start + count)
         count_as_weights(work, 2, count)
@@ -214,6 +216,14 @@ def threshold_at(problem: Problem, work: Work, grown: Grown, node: int, column: 
 def empty_node(grown: Grown, node: int) -> None:
     """Make a leaf of a node that has not been in use."""
     grown.nodes[node].test = LEAF
+    grown.nodes[node].n_children = 0
+    grown.nodes[node].level_start = 0
+    grown.nodes[node].level_count = 0
+    grown.nodes[node].weight = 0.0
+    grown.nodes[node].mass = 0.0
+    grown.nodes[node].impurity = 0.0
+    grown.nodes[node].gain = 0.0
+    grown.nodes[node].alive = False
     grown.nodes[node].threshold = math.nan
     grown.nodes[node].upper = math.nan
     grown.nodes[node].feature = -1

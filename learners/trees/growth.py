@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from learners._accel import kernel
+from learners._accel import lean_inner_kernel, lean_kernel
 from learners.base import Progress
 from learners.trees.combined.tests import CombinedTest
 from learners.trees.grower import GROW, N_TASK, TASK, grow
@@ -25,13 +25,15 @@ from learners.trees.problem import (
     TOP,
     Grown,
     Problem,
+    Records,
     Work,
+    emptied,
     enlarged,
     new_grown,
     new_work,
 )
 from learners.trees.setup import Prepared
-from learners.types import Array, Int32Array, IntArray
+from learners.types import FloatArray, Int8Array, Int32Array, IntArray
 
 #: Keys moved between two reports of progress: some tens of milliseconds.
 _BUDGET = 10_000_000
@@ -44,18 +46,23 @@ _FEWEST_ENTRIES, _MOST_ENTRIES = 64, 1 << 14
 
 
 class Growth:
-    """A tree while it grows: the problem, scratch memory, the nodes so far, and room for more."""
+    """A tree while it grows: the problem, scratch memory, the nodes so far, and room for more.
 
-    def __init__(self, prepared: Prepared) -> None:
+    Args:
+        prepared: what is learned from.
+        before: one on the same columns that is finished, whose memory is used again where it fits.
+    """
+
+    def __init__(self, prepared: Prepared, before: Growth | None = None) -> None:
         self.prepared = prepared
         self.problem: Problem = prepared.problem
         self.rules = prepared.rules
-        self.work: Work = new_work(prepared.problem, prepared.rules)
-        columns = len(prepared.problem.columns)
-        room = min(max(prepared.n_rows, _FEWEST_NODES), _MOST_NODES)
-        codes = int(prepared.problem.columns.view(np.ndarray)["n_codes"].max(initial=0)) + 1
-        entries = min(max(codes, prepared.n_rows, _FEWEST_ENTRIES), _MOST_ENTRIES)
-        self.grown: Grown = new_grown(room, entries, _FEWEST_ENTRIES, columns, prepared.rules.n_values)
+        fits = before is not None and before.rules == self.rules and len(before.problem.row) == len(self.problem.row)
+        if before is not None and fits:
+            self.work: Work = before.work
+            self.grown: Grown = emptied(before.grown)
+        else:
+            self.work, self.grown = new_work(prepared.problem, prepared.rules), _first_room(prepared)
         self.counters: IntArray = np.zeros(N_COUNTERS, np.int64)
         self.grown.nodes[0].count = prepared.n_rows
         self.counters[N_NODES] = 1
@@ -92,6 +99,14 @@ class Growth:
             progress(done, f"{int(self.counters[N_NODES])} nodes")
 
 
+def _first_room(prepared: Prepared) -> Grown:
+    """Room for a tree."""
+    room = min(max(prepared.n_rows, _FEWEST_NODES), _MOST_NODES)
+    codes = int(prepared.problem.columns.view(np.ndarray)["n_codes"].max(initial=0)) + 1
+    entries = min(max(codes, prepared.n_rows, _FEWEST_ENTRIES), _MOST_ENTRIES)
+    return new_grown(room, entries, _FEWEST_ENTRIES, len(prepared.problem.columns), prepared.rules.n_values)
+
+
 def widened(problem: Problem, capacity: int) -> Problem:
     """A copy of the problem with room for more keys and ids."""
     columns, old = problem.keys.shape
@@ -105,66 +120,88 @@ def widened(problem: Problem, capacity: int) -> Problem:
     return problem._replace(keys=keys, row=row, numbers=numbers)
 
 
+class _Fields(NamedTuple):
+    """The fields of :class:`Nodes` that are copied from the grown records."""
+
+    test: Int8Array
+    feature: Int32Array
+    threshold: FloatArray
+    upper: FloatArray
+    first_child: Int32Array
+    n_children: Int32Array
+    parent: Int32Array
+    depth: Int32Array
+    other_branch: Int32Array
+    missing_branch: Int32Array
+    fraction: FloatArray
+    level_start: Int32Array
+    level_count: Int32Array
+    rows: IntArray
+    weight: FloatArray
+    impurity: FloatArray
+    gain: FloatArray
+    value: FloatArray
+
+
+_DOUBLES = ("threshold", "upper", "fraction", "weight", "impurity", "gain")
+
+
 def finished(grown: Grown, counters: IntArray) -> Nodes:
     """The grown arrays as :class:`Nodes`, numbered depth first with siblings together."""
-    count, levels = int(counters[N_NODES]), int(counters[N_LEVELS])
-    order, rank = np.zeros(count, np.int32), np.zeros(count, np.int32)
-    plain, plain_levels = grown.nodes.view(np.ndarray)[:count], grown.levels.view(np.ndarray)[:levels]
-    numbering(plain["first_child"].copy(), plain["n_children"].copy(), order, rank)
-    taken = _taken(plain, order)
-    return Nodes(
-        first_child=_renamed(taken.pop("first_child"), rank),
-        parent=_renamed(taken.pop("parent"), rank),
-        level_codes=plain_levels["code"].copy(),
-        level_branch=plain_levels["branch"].copy(),
-        value=grown.value.take(order, axis=0),
-        **taken,
-    )
+    count, levels = int(counters[N_NODES]), grown.levels.view(np.ndarray)[: int(counters[N_LEVELS])]
+    kinds: dict[str, Any] = dict.fromkeys(_Fields._fields, np.int32) | dict.fromkeys(_DOUBLES, np.float64)
+    kinds |= {"test": np.int8, "rows": np.int64}
+    made = {name: np.empty(count, kind) for name, kind in kinds.items() if name != "value"}
+    fields = _Fields(**made, value=np.empty((count, grown.value.shape[1])))
+    order, rank, stack = (np.zeros(count, np.int32) for _ in range(3))
+    write_nodes(grown.nodes, grown.value, fields, order, rank, stack)
+    return Nodes(**fields._asdict(), level_codes=levels["code"].copy(), level_branch=levels["branch"].copy())
 
 
-def _taken(plain: Array, order: Int32Array) -> dict[str, Any]:
-    """The nodes' fields in another order: a part of the nodes after the other, whose records stay in the cache."""
-    kinds = {_OTHERWISE_NAMED.get(name, name): plain.dtype[name] for name in _TAKEN} | {"test": np.dtype(np.int8)}
-    taken = {name: np.empty(len(order), kind) for name, kind in kinds.items()}
-    for first in range(0, len(order), _NODES_AT_ONCE):
-        part = slice(first, first + _NODES_AT_ONCE)
-        records = plain.take(order[part])
-        for name in _TAKEN:
-            taken[_OTHERWISE_NAMED.get(name, name)][part] = records[name]
-    return taken
+@lean_kernel
+def write_nodes(
+    nodes: Records, value: FloatArray, fields: _Fields, order: Int32Array, rank: Int32Array, stack: Int32Array
+) -> None:
+    """Copy the nodes in the order of their new ids; the last three are room for as many numbers as there are nodes."""
+    numbering(nodes, order, rank, stack)
+    for new in range(np.uint64(order.shape[0])):
+        old = np.uint64(order[new])
+        node = nodes[old]
+        fields.test[new] = node.test
+        fields.feature[new] = node.feature
+        fields.threshold[new] = node.threshold
+        fields.upper[new] = node.upper
+        fields.first_child[new] = -1 if node.first_child < 0 else rank[node.first_child]
+        fields.n_children[new] = node.n_children
+        fields.parent[new] = -1 if node.parent < 0 else rank[node.parent]
+        fields.depth[new] = node.depth
+        fields.other_branch[new] = node.other_branch
+        fields.missing_branch[new] = node.missing_branch
+        fields.fraction[new] = node.fraction
+        fields.level_start[new] = node.level_start
+        fields.level_count[new] = node.level_count
+        fields.rows[new] = node.count
+        fields.weight[new] = node.weight
+        fields.impurity[new] = node.impurity
+        fields.gain[new] = node.gain
+        for k in range(value.shape[1]):
+            fields.value[new, k] = value[old, k]
 
 
-_TAKEN = (
-    *("test", "feature", "threshold", "upper", "first_child", "n_children", "parent", "depth", "other_branch"),
-    *("missing_branch", "fraction", "level_start", "level_count", "count", "weight", "impurity", "gain"),
-)
-_OTHERWISE_NAMED = {"count": "rows"}
-#: Nodes whose records are copied together.
-_NODES_AT_ONCE = 4096
-
-
-def _renamed(ids: Int32Array, rank: Int32Array) -> Int32Array:
-    """Old ids as new ones; -1 stays."""
-    renamed = rank.take(np.maximum(ids, 0))
-    renamed[ids < 0] = -1
-    return renamed
-
-
-@kernel
-def numbering(first_child: Int32Array, n_children: Int32Array, order: Int32Array, rank: Int32Array) -> None:
+@lean_inner_kernel
+def numbering(nodes: Records, order: Int32Array, rank: Int32Array, stack: Int32Array) -> None:
     """Fill ``order`` (old id by new) and ``rank`` (new id by old).
 
     New ids do not depend on the order in which the nodes were grown: a walk depth first, first child
     first, numbers all children of a node when it comes to the node.
     """
-    stack = np.zeros(order.shape[0], np.int32)
     size = 1
     count = 1
     while size > 0:
         size -= 1
         node = stack[size]
-        first = first_child[node]
-        children = n_children[node]
+        first = nodes[node].first_child
+        children = nodes[node].n_children
         for b in range(children):
             order[count] = first + b
             rank[first + b] = count

@@ -7,8 +7,8 @@ import numpy as np
 from learners._accel import lean_inner_kernel
 from learners.trees.coding import code_at
 from learners.trees.criteria import VARIANCE
-from learners.trees.missing import known_end
-from learners.trees.problem import KNOWN, Grown, Problem, Rules, Work
+from learners.trees.missing import known_end, no_sums, put_sums, sums_classes, with_row
+from learners.trees.problem import KNOWN, WEIGHT, Grown, Problem, Rules, Work
 from learners.trees.searching import stats_of_groups, stats_of_node
 from learners.trees.splitters.counting import count_column
 from learners.trees.splitters.groups import fill_groups
@@ -18,17 +18,20 @@ from learners.types import IntArray
 
 
 @lean_inner_kernel
-def mark_branches(problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, column: int) -> tuple[int, int]:
+def mark_branches(
+    problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, column: int
+) -> tuple[int, int, bool]:
     """Fill ``branch`` for every id of the node (-1: missing) by the chosen test.
 
-    Returns the number of branches and of groups (0 for a column with keys).
+    Returns the number of branches and of groups (0 for a column with keys), and whether no branch is -1. What two
+    branches sum up to may be known afterwards, see ``summed``.
     """
+    work.branches[0].summed = False
     start = grown.nodes[node].start
     end = start + grown.nodes[node].count
     place = work.columns[column].place
     if not problem.columns[column].is_coded:
-        mark_halves(problem, rules, work, grown, node, problem.keys[column], place)
-        return 2, 0
+        return 2, 0, mark_halves(problem, rules, work, grown, node, problem.keys[column], place)
     if work.columns[column].counted < 0:
         count_column(problem, rules, work, start, end, column)
     groups, complete = fill_groups(problem, rules, work, start, end, column)
@@ -43,20 +46,41 @@ def mark_branches(problem: Problem, rules: Rules, work: Work, grown: Grown, node
     work.code_branch[problem.columns[column].n_codes] = -1
     for g in range(groups):
         work.code_branch[work.groups[g].code] = work.groups[g].branch
+    if not rules.unit and complete and branches == 2 and sums_classes(rules):
+        mark_and_sum(problem, rules, work, start, end, column)
+        return branches, groups, complete
     is_wide = problem.columns[column].is_wide
     at = problem.columns[column].place
     label_bits = problem.layout.label_bits
     for one in range(np.uint64(start), np.uint64(end)):
         code = code_at(problem.codes, problem.row[one], at, is_wide) >> label_bits
         work.branch[one] = work.code_branch[np.uint64(code)]
-    return branches, groups
+    return branches, groups, complete
+
+
+@lean_inner_kernel
+def mark_and_sum(problem: Problem, rules: Rules, work: Work, start: int, end: int, column: int) -> None:
+    """Fill ``branch`` for a test on codes with two branches, nothing missing, and sum up both of two classes.
+
+    What the class is lies beside the code.
+    """
+    is_wide = problem.columns[column].is_wide
+    at = problem.columns[column].place
+    label_bits = np.uint64(problem.layout.label_bits)
+    sums = no_sums()
+    for one in range(np.uint64(start), np.uint64(end)):
+        combined = np.uint64(code_at(problem.codes, problem.row[one], at, is_wide))
+        b = work.code_branch[combined >> label_bits]
+        work.branch[one] = b
+        sums = with_row(sums, np.int64(b), problem.numbers[WEIGHT, one], float(combined & np.uint64(1)))
+    put_sums(problem, rules, work, start, end, sums)
 
 
 @lean_inner_kernel
 def mark_halves(
     problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, keys: IntArray, place: int | np.int64
-) -> None:
-    """The same for a threshold on keys."""
+) -> bool:
+    """The same for a threshold on keys; returns whether no branch is -1."""
     start = grown.nodes[node].start
     end = start + grown.nodes[node].count
     layout = problem.layout
@@ -75,6 +99,7 @@ def mark_halves(
         if absent == 0:
             count_left(problem, rules, work, keys, stop, end)
         count_right(rules, work, grown, node)
+    return bool(absent >= 0 or stop == end)
 
 
 @lean_inner_kernel

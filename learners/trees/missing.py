@@ -15,6 +15,8 @@ An unseen level (a code below 0) in training counts as missing.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from learners._accel import lean_inner_kernel
@@ -89,15 +91,20 @@ def known_stats_of_two(problem: Problem, rules: Rules, keys: IntArray, lo: int, 
 
 
 @lean_inner_kernel
-def branch_shares(problem: Problem, rules: Rules, work: Work, start: int, end: int, branches: int) -> int:
+def branch_shares(
+    problem: Problem, rules: Rules, work: Work, start: int, end: int, branches: int, complete: bool
+) -> int:
     """Fill ``share`` from ``branch`` and list the ids with a missing value in ``absent``; returns how many.
 
-    Where they take the most likely branch, ``branch`` says so then, and there are none any more.
+    Where they take the most likely branch, ``branch`` says so then, and there are none any more. ``complete``:
+    whether no branch is -1.
     """
+    if complete and branches == 2:
+        if not work.branches[0].summed:
+            sum_halves(problem, rules, work, start, end)
+        return 0
     for b in range(branches):
         work.branches[b].summed = False
-    if branches == 2 and sums_of_halves(problem, rules, work, start, end):
-        return 0
     missing = known_shares(problem, rules, work, start, end, branches)
     if rules.missing == MOST_LIKELY:
         heaviest = 0
@@ -137,58 +144,96 @@ def known_shares(problem: Problem, rules: Rules, work: Work, start: int, end: in
     return missing
 
 
+class HalfSums(NamedTuple):
+    """What the rows of two branches sum up to: weights, those of the second class and of the first, and rows."""
+
+    known: float
+    left: float
+    right: float
+    left_positives: float
+    right_positives: float
+    left_negatives: float
+    right_negatives: float
+    rows_on_right: np.int64
+
+
 @lean_inner_kernel
-def sums_of_halves(problem: Problem, rules: Rules, work: Work, start: int, end: int) -> bool:
-    """The common case, two branches and nothing missing, in sums that stay in registers; false if it is another.
+def sums_classes(rules: Rules) -> bool:
+    """Whether two branches are also summed up by class."""
+    return bool(rules.criterion != VARIANCE and rules.n_values == 2)
+
+
+@lean_inner_kernel
+def no_sums() -> HalfSums:
+    """Before the first row."""
+    return HalfSums(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.int64(0))
+
+
+@lean_inner_kernel
+def with_row(sums: HalfSums, branch: np.int64, weight: float, is_positive: float) -> HalfSums:
+    """The sums with one row more; one of its parts on the left and on the right is 0, so nothing is rounded."""
+    on_right = weight * float(branch)
+    on_left = weight - on_right
+    positive_right = on_right * is_positive
+    positive_left = on_left * is_positive
+    return HalfSums(
+        sums.known + weight,
+        sums.left + on_left,
+        sums.right + on_right,
+        sums.left_positives + positive_left,
+        sums.right_positives + positive_right,
+        sums.left_negatives + (on_left - positive_left),
+        sums.right_negatives + (on_right - positive_right),
+        sums.rows_on_right + branch,
+    )
+
+
+@lean_inner_kernel
+def sum_halves(problem: Problem, rules: Rules, work: Work, start: int, end: int) -> None:
+    """The common case, two branches and nothing missing, in sums that stay in registers."""
+    by_class = sums_classes(rules)
+    sums = no_sums()
+    for one in range(np.uint64(start), np.uint64(end)):
+        weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
+        is_positive = problem.answer[np.uint64(problem.row[one])] if by_class else 0.0
+        sums = with_row(sums, np.int64(work.branch[one]), weight, is_positive)
+    put_sums(problem, rules, work, start, end, sums)
+
+
+@lean_inner_kernel
+def put_sums(problem: Problem, rules: Rules, work: Work, start: int, end: int, sums: HalfSums) -> None:
+    """Write down what two branches sum up to.
 
     Of two classes also what :func:`~learners.trees.describing.describe` would sum up of each branch.
     """
-    by_class = rules.criterion != VARIANCE and rules.n_values == 2
-    by_mass = not (rules.unit or rules.mass_is_weight)
-    known = 0.0
-    left = 0.0
-    right = 0.0
-    left_mass = 0.0
-    right_mass = 0.0
-    left_positives = 0.0
-    right_positives = 0.0
-    left_negatives = 0.0
-    right_negatives = 0.0
-    rows = np.int64(0)
-    least = np.int64(0)
-    for one in range(np.uint64(start), np.uint64(end)):
-        b = np.int64(work.branch[one])
-        weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
-        is_positive = problem.answer[np.uint64(problem.row[one])] if by_class else 0.0
-        on_right = weight * float(b)
-        on_left = weight - on_right  # one of the two is 0, so nothing is rounded
-        positive_right = on_right * is_positive
-        positive_left = on_left * is_positive
-        known += weight
-        left += on_left
-        right += on_right
-        left_positives += positive_left
-        right_positives += positive_right
-        left_negatives += on_left - positive_left
-        right_negatives += on_right - positive_right
-        rows += b
-        least = min(least, b)
-        if by_mass:
+    left_mass = sums.left
+    right_mass = sums.right
+    if not (rules.unit or rules.mass_is_weight):
+        left_mass = 0.0
+        right_mass = 0.0
+        for one in range(np.uint64(start), np.uint64(end)):
             mass = problem.numbers[rules.mass_row, one]
-            left_mass += mass * (1.0 - float(b))
-            right_mass += mass * float(b)
-    if least < 0:
-        return False
-    put_half(work, 0, end - start - rows, left, left_mass if by_mass else left, known)
-    put_half(work, 1, rows, right, right_mass if by_mass else right, known)
+            left_mass += mass * (1.0 - float(work.branch[one]))
+            right_mass += mass * float(work.branch[one])
+    put_half(work, 0, end - start - sums.rows_on_right, sums.left, left_mass, sums.known)
+    put_half(work, 1, sums.rows_on_right, sums.right, right_mass, sums.known)
+    by_class = sums_classes(rules)
+    work.branches[0].summed = by_class
+    work.branches[1].summed = by_class
     if by_class:
-        work.branches[0].summed = True
-        work.branches[1].summed = True
-        work.branch_stats[0, 0] = left_negatives
-        work.branch_stats[0, 1] = left_positives
-        work.branch_stats[1, 0] = right_negatives
-        work.branch_stats[1, 1] = right_positives
-    return True
+        work.branch_stats[0, 0] = sums.left_negatives
+        work.branch_stats[0, 1] = sums.left_positives
+        work.branch_stats[1, 0] = sums.right_negatives
+        work.branch_stats[1, 1] = sums.right_positives
+
+
+@lean_inner_kernel
+def knows_all(work: Work, start: int, end: int) -> bool:
+    """Whether ``branch`` is nowhere -1."""
+    least = np.int32(0)
+    for one in range(np.uint64(start), np.uint64(end)):
+        least = min(least, work.branch[one])
+    return bool(least >= 0)
 
 
 @lean_inner_kernel

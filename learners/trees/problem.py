@@ -215,7 +215,8 @@ class Work(NamedTuple):
         packed: int64 (2, small), codes to be sorted.
         columns: ``COLUMN_BEST`` (d,), the best test of each column, place -1 where there is none; where its
             counts begin, -1 while it has none; and where it is noted which codes occur.
-        looked, undrawn: bool (d,) and int64 (d,), where columns are drawn for a node: those of this turn, and those
+        looked: int64 (d,), the columns whose tests are looked for in this turn, ascending.
+        drawn, undrawn: bool (d,) and int64 (d,), where columns are drawn for a node: those of this turn, and those
             that are left.
         branches: ``BRANCH``: id of its first row, number of rows, share of the known weight; weight and mass, and
             whether they and the weights of its classes are known already; and whether it may be split further, for
@@ -239,7 +240,8 @@ class Work(NamedTuple):
     branch_stats: FloatArray
     packed: IntArray
     columns: Records
-    looked: BoolArray
+    looked: IntArray
+    drawn: BoolArray
     undrawn: IntArray
     branches: Records
     cursor: IntArray
@@ -324,7 +326,8 @@ def new_work(problem: Problem, rules: Rules) -> Work:
         branch_stats=np.zeros((branches, rules.n_stats)),
         packed=np.zeros((2, min(capacity, combinations // COMBINATIONS_A_ROW + 1)), np.int64),
         columns=records(len(problem.columns), COLUMN_BEST),
-        looked=np.zeros(len(problem.columns), np.bool_),
+        looked=np.zeros(len(problem.columns), np.int64),
+        drawn=np.zeros(len(problem.columns), np.bool_),
         undrawn=np.zeros(len(problem.columns), np.int64),
         branches=records(branches, BRANCH),
         cursor=np.zeros(branches, np.int64),
@@ -342,6 +345,11 @@ def _empty_node() -> Records:
 _EMPTY_NODE = _empty_node()
 
 
+def _room_for(nodes: int) -> Records:
+    """Room for so many nodes."""
+    return np.empty(nodes, _record_type(NODE)).view(np.recarray)
+
+
 def _with_root(nodes: Records) -> Records:
     """The same with an empty root; other nodes are emptied when they are made, so that room costs no memory."""
     nodes.view(np.ndarray)[:1] = _EMPTY_NODE
@@ -351,12 +359,20 @@ def _with_root(nodes: Records) -> Records:
 def new_grown(nodes: int, levels: int, stack: int, columns: int, n_values: int) -> Grown:
     """An empty tree with room for so many nodes, level entries and waiting nodes."""
     return Grown(
-        nodes=_with_root(records(nodes, NODE)),
-        value=np.zeros((nodes, n_values)),
+        nodes=_with_root(_room_for(nodes)),
+        value=np.empty((nodes, n_values)),
         levels=records(levels, LEVEL),
         stack=np.zeros(stack, np.int32),
         active=np.ones((stack, columns), np.bool_),
     )
+
+
+def emptied(grown: Grown) -> Grown:
+    """The same room for another tree over as many columns; what is in it is of no use any more."""
+    _with_root(grown.nodes)
+    grown.stack[0] = 0  # the root
+    grown.active[0] = True
+    return grown
 
 
 def enlarged(grown: Grown, nodes: int, levels: int, stack: int) -> Grown:
@@ -365,8 +381,8 @@ def enlarged(grown: Grown, nodes: int, levels: int, stack: int) -> Grown:
     if nodes > len(grown.nodes):
         room = _more(len(grown.nodes), nodes)
         grown = grown._replace(
-            nodes=_with_room(grown.nodes, records(room, NODE)),
-            value=_with_room(grown.value, np.zeros((room, n_values))),
+            nodes=_with_room(grown.nodes, _room_for(room)),
+            value=_with_room(grown.value, np.empty((room, n_values))),
         )
     if levels > len(grown.levels):
         room = _more(len(grown.levels), levels)

@@ -7,12 +7,12 @@ import math
 import numpy as np
 
 from learners._accel import lean_inner_kernel
-from learners.trees.column_draws import N_DRAWN, draw_columns, draws_columns, list_columns
+from learners.trees.column_draws import N_DRAWN, draw_columns, draws_columns, list_columns, list_looked
 from learners.trees.criteria import VARIANCE, total_weight, weighted_log
 from learners.trees.missing import known_end, known_stats
 from learners.trees.pricing import priced, prices_tests
 from learners.trees.problem import KNOWN, TIE, WEIGHT, Bounds, Grown, Problem, Rules, Work
-from learners.trees.splitters.counting import count_columns, forget_counts
+from learners.trees.splitters.counting import count_columns, forget_looked
 from learners.trees.splitters.groups import fill_groups
 from learners.trees.splitters.kinds import assign_groups, best_test, is_multiway, is_ordered, kind_of
 from learners.trees.splitters.ordered import count_cuts
@@ -33,19 +33,19 @@ def search_columns(
     problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, active: BoolArray, first: int, last: int
 ) -> None:
     """Find the best test on each active column from ``first`` to ``last``, or on those drawn for the node."""
-    draws = draws_columns(problem)
-    looked = work.looked if draws else active
-    left = list_columns(problem, work, active) if draws else 0
-    need = problem.draw[N_DRAWN]
     for column in range(first, last):
         work.columns[column].place = _NONE
+    if not draws_columns(problem):
+        evaluate_columns(problem, rules, work, grown, node, active, list_looked(work, active, first, last))
+        return
+    left = list_columns(problem, work, active)
+    need = problem.draw[N_DRAWN]
     searching = True
     while searching:
-        if draws:
-            left = draw_columns(problem, work, node, left, need)
-            need = np.int64(1)  # more where none of them had a test, one at a time
-        evaluate_columns(problem, rules, work, grown, node, active, looked, first, last)
-        searching = draws and left > 0 and not any_found(work, first, last)
+        left, looked = draw_columns(problem, work, node, left, need)
+        need = np.int64(1)  # more where none of them had a test, one at a time
+        evaluate_columns(problem, rules, work, grown, node, active, looked)
+        searching = bool(left > 0 and not any_found(work, looked))
 
 
 @lean_inner_kernel
@@ -57,27 +57,19 @@ def forget_search(work: Work, active: BoolArray) -> None:
 
 
 @lean_inner_kernel
-def any_found(work: Work, first: int, last: int) -> bool:
-    """Whether a column has a test."""
-    for column in range(first, last):  # noqa: SIM110 - a generator is no kernel's
-        if work.columns[column].place >= 0:
+def any_found(work: Work, looked: int | np.int64) -> bool:
+    """Whether one of the columns that were looked at has a test."""
+    for position in range(looked):  # noqa: SIM110 - a generator is no kernel's
+        if work.columns[work.looked[position]].place >= 0:
             return True
     return False
 
 
 @lean_inner_kernel
-def evaluate_columns(  # noqa: PLR0913, PLR0917 - kernels take arrays one by one
-    problem: Problem,
-    rules: Rules,
-    work: Work,
-    grown: Grown,
-    node: int,
-    active: BoolArray,
-    looked: BoolArray,
-    first: int,
-    last: int,
+def evaluate_columns(
+    problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, active: BoolArray, looked: int | np.int64
 ) -> None:
-    """Find the best test on each column that is looked at: ``gain``, ``score``, ``place``.
+    """Find the best test on each of the first columns of ``work.looked``: ``gain``, ``score``, ``place``.
 
     Columns without any test in this node are made inactive: no descendant can have one either. A test
     that gains all there is ends the search: no later column can be better, and an equal one would not win.
@@ -90,14 +82,15 @@ def evaluate_columns(  # noqa: PLR0913, PLR0917 - kernels take arrays one by one
     floor = -math.inf
     start = grown.nodes[node].start
     end = start + grown.nodes[node].count
-    counted = first
-    for column in range(first, last):
-        if not looked[column] or enough < 0.0:
-            continue
+    counted = 0
+    for position in range(looked):
+        if enough < 0.0:
+            break
+        column = work.looked[position]
         if problem.columns[column].is_coded:
-            if column >= counted:
-                forget_counts(work, first, column)
-                counted = count_columns(problem, rules, work, looked, start, end, column, last)
+            if position >= counted:
+                forget_looked(work, position)
+                counted = count_columns(problem, rules, work, start, end, position, looked)
             place, gain, ratio = evaluate_codes(problem, rules, work, grown, node, column, floor)
         else:
             place, gain, ratio = evaluate_keys(problem, rules, work, grown, node, column, floor)

@@ -10,13 +10,15 @@ from dataclasses import replace
 
 import numpy as np
 
+from learners._accel import lean_kernel
 from learners.base import Progress, no_progress
 from learners.table import Table
 from learners.trees.build import grow_prepared
+from learners.trees.growth import Growth
 from learners.trees.nodes import Nodes
 from learners.trees.problem import MASS, WEIGHT, Problem
 from learners.trees.setup import GrowthOptions, Prepared, prepare
-from learners.types import BoolArray, FloatArray, IntArray
+from learners.types import FloatArray, Int32Array, IntArray
 
 
 class SharedColumns:
@@ -34,6 +36,8 @@ class SharedColumns:
         self._prepared = prepare(table, target, n_classes, weights, options)
         self._options = replace(options, threads=1)
         self._given = weights
+        #: One for each thread; trees take and leave them in whatever order.
+        self._finished: list[Growth] = []
 
     @property
     def n_varying(self) -> int:
@@ -57,49 +61,87 @@ class SharedColumns:
             draw: how columns are drawn for each node, see :func:`~learners.trees.column_draws.draw_of`; None: all.
             progress: see :data:`~learners.base.Progress`.
         """
-        prepared = self._weighted(weights, self._given if by_given else weights)
+        before = self._taken()
+        prepared = self._weighted(weights, self._given if by_given else weights, before)
         if draw is not None:
             prepared = replace(prepared, problem=prepared.problem._replace(draw=draw))
-        return grow_prepared(prepared, self._table, weights, self._options, progress)
+        return grow_prepared(prepared, self._table, weights, self._options, progress, before, self._finished)
 
-    def _weighted(self, weights: FloatArray, masses: FloatArray) -> Prepared:
+    def _taken(self) -> Growth | None:
+        """A finished growth whose memory is free: making it anew costs as much as the passes over the rows."""
+        try:
+            return self._finished.pop()
+        except IndexError:
+            return None
+
+    def _weighted(self, weights: FloatArray, masses: FloatArray, before: Growth | None) -> Prepared:
         shared, problem = self._prepared, self._prepared.problem
-        rows = problem.row[: shared.n_rows]
-        own = weights.take(rows)
-        kept = own > 0
-        places = np.flatnonzero(kept)
-        n_kept = len(places)
-        if n_kept < len(rows):
-            rows, own = rows.take(places), own.take(places)  # in a fraction of the time that a mask takes
-        mass = np.maximum(own if masses is weights else masses.take(rows), 1.0)
-        unit = shared.rules.unit and bool((own == 1.0).all())
-        capacity = n_kept + len(problem.row) - shared.n_rows
-        row = np.zeros(capacity, np.int32)
-        row[:n_kept] = rows
-        numbers = np.zeros((3, 1 if unit and shared.rules.n_stats == shared.rules.n_values else capacity))
-        if not unit:
-            numbers[WEIGHT, :n_kept] = own
-            numbers[MASS, :n_kept] = mass
-        keys = _keys_of(problem, kept, n_kept, capacity)
-        is_weight = bool((mass == own).all())
-        mass_row = WEIGHT if is_weight else MASS
-        rules = shared.rules._replace(unit=unit, mass_is_weight=is_weight, mass_row=mass_row)
+        n_kept = int(np.count_nonzero(weights > 0))
+        if before is None:
+            capacity = max(len(problem.row), shared.n_rows + 1)  # room for one more, see take_rows
+            row, keys = np.empty(capacity, np.int32), np.empty((len(problem.keys), capacity), np.int64)
+        else:
+            row, keys = before.problem.row, before.problem.keys
+        numbers = None if before is None else before.problem.numbers
+        if numbers is None or numbers.shape[1] < len(row):
+            numbers = np.empty((3, len(row)))
+        ids = np.empty(shared.n_rows, np.int32)
+        are_one, are_mass = take_rows(problem, weights, masses, ids, row, numbers, keys)
+        unit = shared.rules.unit and bool(are_one)
+        if unit and shared.rules.n_stats == shared.rules.n_values:
+            numbers = np.zeros((3, 1))
+        mass_row = WEIGHT if are_mass else MASS
+        rules = shared.rules._replace(unit=unit, mass_is_weight=bool(are_mass), mass_row=mass_row)
         return Prepared(problem._replace(keys=keys, row=row, numbers=numbers), rules, n_kept, shared.cuts)
 
 
-def _keys_of(problem: Problem, kept: BoolArray, n_kept: int, capacity: int) -> IntArray:
-    """The keys of the rows that are kept, which are numbered anew."""
-    layout = problem.layout
-    mask = (1 << (layout.rank_shift - layout.label_bits)) - 1
-    moved: IntArray = np.cumsum(kept, dtype=np.int64)
-    moved -= np.arange(1, len(kept) + 1)
-    moved <<= layout.label_bits
-    keys = np.empty((len(problem.keys), capacity), np.int64)
-    for column in np.flatnonzero(~problem.columns.view(np.ndarray)["is_coded"]):
-        own = problem.keys[column, : len(kept)]
-        if n_kept < len(kept):
-            ids = (own >> layout.label_bits) & mask
-            chosen = np.flatnonzero(kept.take(ids))
-            own = own.take(chosen) + moved.take(ids.take(chosen))
-        keys[column, :n_kept] = own
-    return keys
+@lean_kernel
+def take_rows(
+    problem: Problem,
+    weights: FloatArray,
+    masses: FloatArray,
+    ids: Int32Array,
+    row: Int32Array,
+    numbers: FloatArray,
+    keys: IntArray,
+) -> tuple[bool, bool]:
+    """Number the rows of positive weight anew.
+
+    Every row is written and only the end moves on, by 1 for those that are kept, so there is room for one more.
+
+    Args:
+        weights, masses: by table row.
+        ids: gets each old id's new one, shape (n,); of one that is not kept anything below 0.
+        row, numbers, keys: get what the problem has of the rows that are kept.
+
+    Returns:
+        Whether all weights are 1, and whether all are the row's mass.
+    """
+    end = np.uint64(0)
+    are_one = True
+    are_mass = True
+    for one in range(np.uint64(ids.shape[0])):
+        own = problem.row[one]
+        weight = weights[np.uint64(own)]
+        mass = max(masses[np.uint64(own)], 1.0)
+        is_kept = weight > 0.0
+        row[end] = own
+        numbers[WEIGHT, end] = weight
+        numbers[MASS, end] = mass
+        ids[one] = np.int32(end) if is_kept else np.int32(-1)
+        are_one &= weight == 1.0 or not is_kept
+        are_mass &= weight == mass or not is_kept
+        end += np.uint64(is_kept)
+    shift = problem.layout.label_bits
+    id_mask = (np.int64(1) << (problem.layout.rank_shift - shift)) - 1
+    for column in range(keys.shape[0]):
+        if problem.columns[column].is_coded:
+            continue
+        place = np.uint64(0)
+        for i in range(np.uint64(ids.shape[0])):
+            key = problem.keys[np.uint64(column), i]
+            old = (key >> shift) & id_mask
+            new = np.int64(ids[np.uint64(old)])
+            keys[np.uint64(column), place] = key + ((new - old) << shift)
+            place += np.uint64(new >= 0)
+    return are_one, are_mass

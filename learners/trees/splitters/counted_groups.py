@@ -45,6 +45,8 @@ def put_group(rules: Rules, work: Work, groups: int, code: int | np.int64, place
         return put_two_classes(work, groups, code, negatives, np.int64(work.counts[at + np.uint64(1)])) - groups
     if rules.unit:
         return put_counts(rules, work, groups, code, place)
+    if rules.mass_is_weight and rules.n_stats == 2:
+        return 1 if put_two_weights(work, groups, code, place) > 0.0 else 0
     return 1 if put_weights(rules, work, groups, code, place) > 0.0 else 0
 
 
@@ -59,6 +61,21 @@ def put_two_classes(
     work.groups[place].code = code
     work.groups[place].mass = float(negatives + positives)
     return groups + (1 if negatives + positives > 0 else 0)
+
+
+@lean_inner_kernel
+def put_two_weights(work: Work, group: int, code: int | np.int64, place: int | np.int64) -> float:
+    """The same as :func:`put_weights` for two classes, where mass is weight."""
+    own = np.uint64(group)
+    at = np.uint64(place)
+    after = at + np.uint64(1)
+    negatives = work.weights[np.uint64(0), at] + work.weights[np.uint64(1), at]
+    positives = work.weights[np.uint64(0), after] + work.weights[np.uint64(1), after]
+    work.group_stats[own, 0] = negatives
+    work.group_stats[own, 1] = positives
+    work.groups[own].code = code
+    work.groups[own].mass = negatives + positives
+    return float(negatives + positives)
 
 
 @lean_inner_kernel

@@ -25,7 +25,6 @@ from learners.trees.problem import (
     Rules,
     Work,
 )
-from learners.types import BoolArray
 
 #: Rows that are gone through for one column after the other: few enough for their codes to stay in the nearest cache.
 _BLOCK = 256
@@ -36,20 +35,23 @@ def count_columns(
     problem: Problem,
     rules: Rules,
     work: Work,
-    active: BoolArray,
     start: int | np.int64,
     end: int | np.int64,
     first: int,
-    last: int,
+    last: int | np.int64,
 ) -> int:
-    """Count the active columns from ``first`` on, as many as fit, up to ``last``; returns where it stopped."""
+    """Count the columns at the places from ``first`` on of ``work.looked``, as many as fit, up to ``last``.
+
+    Returns the place where it stopped.
+    """
     listed = 0
     combinations = 0
     noted = 0
-    column = first
-    while column < last:
+    position = first
+    while position < last:
+        column = work.looked[position]
         work.columns[column].counted = -1
-        if active[column] and is_counted(problem, rules, column, end - start):
+        if is_counted(problem, rules, column, end - start):
             own = combinations_of(problem, column)
             if listed > 0 and combinations + own > COMBINATIONS_AT_ONCE:
                 break
@@ -57,14 +59,21 @@ def count_columns(
             listed += 1
             combinations += own
             noted += words_of(problem, column)
-        column += 1
+        position += 1
     count_listed(problem, rules, work, start, end, listed)
-    return column
+    return position
+
+
+@lean_inner_kernel
+def forget_looked(work: Work, last: int) -> None:
+    """Mark the columns of ``work.looked`` before a place as not counted: their counts are overwritten."""
+    for position in range(last):
+        work.columns[work.looked[position]].counted = -1
 
 
 @lean_inner_kernel
 def forget_counts(work: Work, first: int, last: int) -> None:
-    """Mark columns as not counted: their counts are overwritten, or another thread's, or of another node."""
+    """Mark columns as not counted: their counts are another thread's, or of another node."""
     for column in range(first, last):
         work.columns[column].counted = -1
 
@@ -147,12 +156,13 @@ def notes_codes(combinations: int | np.int64 | np.uint32, rows: int | np.int64) 
 @lean_inner_kernel
 def clear_counts(rules: Rules, work: Work, first: np.uint64, end: np.uint64) -> None:
     """Make counts 0."""
-    for combined in range(first, end):
-        if rules.unit:
+    if rules.unit:
+        for combined in range(first, end):
             work.counts[combined] = 0
-        else:
-            work.weights[0, combined] = 0.0
-            work.weights[1, combined] = 0.0
+        return
+    for combined in range(first, end):
+        work.weights[np.uint64(0), combined] = 0.0
+        work.weights[np.uint64(1), combined] = 0.0
 
 
 @lean_inner_kernel

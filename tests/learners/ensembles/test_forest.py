@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier as Peer
 
-from learners._accel import interpreted
+from learners._accel import interpreted, uncompiled
 from learners.ensembles import (
     AdaBoostClassifier,
     BaggingRegressor,
@@ -18,9 +18,10 @@ from learners.ensembles.members import MemberTrees
 from learners.ensembles.storage import smallest
 from learners.persist import dump
 from learners.table import Table
-from learners.trees import batch, growth
+from learners.trees import batch, column_draws, growth
 from learners.trees.build import grow_tree
-from learners.trees.column_draws import draw_of, hashed
+from learners.trees.column_draws import draw_columns, draw_of, hashed, list_columns
+from learners.trees.problem import new_work
 from learners.trees.setup import GrowthOptions, by_column
 from learners.trees.shared import SharedColumns
 from tests.learners.tables import read
@@ -50,6 +51,35 @@ def test_a_tree_on_shared_columns_is_the_tree_grown_alone(table_name, label, opt
         alone = grow_tree(table, target.cells, 2, weights, options).own_arrays()
         for name in ("test", "feature", "threshold", "level_codes", "value", "fraction"):
             assert found[name] == pytest.approx(alone[name], rel=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize(("table_name", "label"), [("credit-g", "class"), ("hepatitis", "Class")])
+def test_a_tree_does_not_depend_on_those_whose_memory_it_uses(table_name, label):
+    table, target = read(table_name, label)
+    rng, ones, options = np.random.default_rng(0), np.ones(table.n_rows), GrowthOptions("gini")
+    weights = [rng.integers(0, 3, table.n_rows).astype(float), ones, ones * (rng.random(table.n_rows) < 0.1)]
+    weights += [rng.random(table.n_rows), *weights]
+    shared = SharedColumns(table, target.cells, 2, ones, options)
+    for own in weights:
+        found = shared.grow(own, draw=draw_of(4, 3)).own_arrays()
+        alone = SharedColumns(table, target.cells, 2, ones, options).grow(own, draw=draw_of(4, 3)).own_arrays()
+        assert all(found[name].tobytes() == alone[name].tobytes() for name in alone)
+
+
+@pytest.mark.parametrize("need", [1, 3, 7, 12])
+def test_few_drawn_columns_are_those_of_many_and_ascend(need, monkeypatch):
+    shared = SharedColumns(Table.from_array(np.eye(12)), np.arange(12.0) % 2, 2, np.ones(12), GrowthOptions("gini"))
+    problem = shared._prepared.problem._replace(draw=draw_of(need, 11))
+    work = new_work(problem, shared._prepared.rules)
+    found = []
+    for few in (0, 16):
+        monkeypatch.setattr(column_draws, "_FEW_DRAWN", few)
+        with uncompiled():
+            left = interpreted(list_columns)(problem, work, np.arange(12) != 4)
+            left, drawn = interpreted(draw_columns)(problem, work, 5, left, need)
+        assert (left, drawn) == (11 - min(need, 11), min(need, 11))
+        found.append(work.looked[:drawn].tolist())
+    assert found[0] == found[1] == sorted(set(found[0]) - {4})
 
 
 def test_all_columns_drawn_are_no_draw():
