@@ -4,36 +4,56 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
 
 from service.errors import ServiceError
 from service.jobs import durable
-from service.jobs.pace import Pace
 from service.jobs.pool import Pool, Running
 from service.jobs.runner import Runner
 from service.jobs.workflows import Workflows
 from service.store import jobs
 from service.store.session import Store
+from service.store.watch import Watch
 
 log = logging.getLogger("rulewood.jobs")
 
 DISPATCH_SECONDS = 0.15
 PROGRESS_SECONDS = 1.0
+#: How often a hint is asked for.
+HINT_SECONDS = 0.02
 #: Most jobs that one look at the store starts.
 BATCH = 100
 
 
 class Repeating(threading.Thread):
-    """Calls a function every so often until it is stopped; a failure is logged and the next call follows."""
+    """Calls a function every so often until it is stopped; a failure is logged and the next call follows.
 
-    def __init__(self, name: str, seconds: float, function: Callable[[], None]) -> None:
+    Args:
+        hint: asked in between whether the function should be called now.
+    """
+
+    def __init__(
+        self, name: str, seconds: float, function: Callable[[], None], hint: Callable[[], bool] | None = None
+    ) -> None:
         super().__init__(name=name, daemon=True)
         self._seconds = seconds
         self._function = function
+        self._hint = hint
         self._stopping = threading.Event()
 
+    def _is_time(self) -> bool:
+        """Wait until the next call; false, if there is to be none."""
+        if self._hint is None:
+            return not self._stopping.wait(self._seconds)
+        until = time.monotonic() + self._seconds
+        while not self._stopping.wait(HINT_SECONDS):
+            if self._hint() or time.monotonic() >= until:
+                return True
+        return False
+
     def run(self) -> None:
-        while not self._stopping.wait(self._seconds):
+        while self._is_time():
             try:
                 self._function()
             except ServiceError as error:
@@ -51,13 +71,20 @@ class Repeating(threading.Thread):
 class Dispatcher:
     """Starts what is queued and stops what is no longer wanted."""
 
-    def __init__(self, store: Store, pool: Pool, runner: Runner, workflows: Workflows, pace: Pace) -> None:
+    def __init__(self, store: Store, pool: Pool, runner: Runner, workflows: Workflows, paces: durable.Paces) -> None:
         self._store = store
         self._pool = pool
         self._runner = runner
         self._workflows = workflows
         self._started: set[str] = set()
-        self._pace = pace
+        self._paces = paces
+        self._watch = Watch(store)
+        #: Whether the last look saw any job that has not ended.
+        self.has_work = False
+
+    def may_be_asked(self) -> bool:
+        """Whether somebody wrote to the store since an idle worker looked: at work it looks often enough."""
+        return self._watch.has_changed() and not self.has_work
 
     def look(self) -> None:
         """One look at the store."""
@@ -65,12 +92,12 @@ class Dispatcher:
         with self._store.read() as session:
             has_work = jobs.first_unfinished_id(session) is not None
             if not has_work and not in_work:
-                self._pace.tell(has_work=False)
+                self._tell(has_work=False)
                 return
             queued = jobs.queued_ids(session, BATCH)
             unwanted = jobs.cancel_requested_ids(session)
             ended = jobs.final_ids(session, in_work)
-        self._pace.tell(has_work=has_work)
+        self._tell(has_work=has_work)
         for job_id in ended:
             self._pool.stop_job(job_id)
         for job_id in unwanted:
@@ -80,7 +107,12 @@ class Dispatcher:
         for job_id in queued:
             if job_id not in self._started:
                 durable.start(self._workflows, job_id)
+                self._paces.jobs.ring()
         self._started = set(queued)
+
+    def _tell(self, *, has_work: bool) -> None:
+        self.has_work = has_work
+        self._paces.tell(has_work=has_work)
 
 
 class ProgressTeller:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
 from dbos._dbos import _get_dbos_instance
@@ -15,6 +16,7 @@ from dbos._error import DBOSAwaitedWorkflowCancelledError, DBOSWorkflowCancelled
 from dbos._queue import queue_worker_thread
 from sqlalchemy import make_url
 
+from service.jobs.pace import Pace
 from service.jobs.workflows import JOBS_QUEUE, PARTS_QUEUE, Steps, Workflows, register
 
 log = logging.getLogger("rulewood.jobs")
@@ -24,15 +26,29 @@ log = logging.getLogger("rulewood.jobs")
 APPLICATION_VERSION = "1"
 #: Finished workflows are of no use after this; the job's own row stays.
 RETENTION_SECONDS = 7 * 86_400.0
-#: By queue, seconds between two looks while there is work: a process idles this long at most between two parts.
+#: By queue, seconds between two looks while there is work: so long at most is not seen what another worker put there.
 _POLL_SECONDS = {PARTS_QUEUE: 0.05, JOBS_QUEUE: 0.1}
+#: The same of a worker that is the only one, to whom all that is put there or ends is told.
+_ALONE_POLL_SECONDS = 0.25
 #: DBOS orders a queue by the millisecond; what is queued so long after another comes behind it.
 TICK_SECONDS = 0.002
 _PAGE = 500
 
 
+class Paces(NamedTuple):
+    """Of the two queues."""
+
+    jobs: Pace
+    parts: Pace
+
+    def tell(self, *, has_work: bool) -> None:
+        """See :meth:`~service.jobs.pace.Pace.tell`."""
+        for pace in self:
+            pace.tell(has_work=has_work)
+
+
 def launch(
-    url: str, schema: str, executor_id: str, steps: Steps, pace: threading.Event, *, parts: int, jobs: int
+    url: str, schema: str, executor_id: str, steps: Steps, paces: Paces, *, parts: int, jobs: int, alone: bool
 ) -> Workflows:
     """Start DBOS in this process.
 
@@ -41,10 +57,12 @@ def launch(
         schema: PostgreSQL schema of its tables.
         executor_id: unique to this process's life.
         steps: what the workflows do.
-        pace: by which the threads wait that look at the queues.
+        paces: by which the threads wait that look at the queues.
         parts, jobs: how many of each this worker takes from the queues at a time.
+        alone: whether there can be no other worker.
     """
-    if make_url(url).get_backend_name() == "sqlite":
+    is_sqlite = make_url(url).get_backend_name() == "sqlite"
+    if is_sqlite:
         _switch_to_wal(Path(str(make_url(url).database)))
     config: DBOSConfig = {
         "name": "rulewood",
@@ -56,16 +74,17 @@ def launch(
         "log_level": "ERROR",
         "use_listen_notify": False,
         "notification_listener_polling_interval_sec": 5.0,
+        "db_engine_kwargs": {"connect_args": {"factory": _Connection}} if is_sqlite else {},
     }
     DBOS(config=config)
     logging.getLogger("dbos").addFilter(tells_more_than_a_cancellation)
-    workflows = register(steps)
+    workflows = register(steps, paces.parts.ring)
     DBOS.listen_queues([])
     DBOS.launch()
-    _register_queue(PARTS_QUEUE, parts)
-    _register_queue(JOBS_QUEUE, jobs)
-    for name in _POLL_SECONDS:
-        _watch(name, pace)
+    _register_queue(PARTS_QUEUE, parts, alone)
+    _register_queue(JOBS_QUEUE, jobs, alone)
+    _watch(PARTS_QUEUE, paces.parts)
+    _watch(JOBS_QUEUE, paces.jobs)
     return workflows
 
 
@@ -86,13 +105,26 @@ def _watch(name: str, pace: threading.Event) -> None:
     threading.Thread(target=queue_worker_thread, args=arguments, name=f"queue-{name}", daemon=True).start()
 
 
-def _register_queue(name: str, worker_concurrency: int) -> None:
+def _register_queue(name: str, worker_concurrency: int, alone: bool) -> None:
     DBOS.register_queue(
         name,
         worker_concurrency=worker_concurrency,
-        polling_interval_sec=_POLL_SECONDS[name],
+        polling_interval_sec=_ALONE_POLL_SECONDS if alone else _POLL_SECONDS[name],
         on_conflict="always_update",
     )
+
+
+class _Connection(sqlite3.Connection):
+    """To the workflows' own file, that does not wait for the disk at each of some sixty commits a job.
+
+    Whatever kills the worker, all is there. After a power cut the last commits may be gone, and what is there agrees:
+    the store's file, which waits, knows every job and every result, and by it lost workflows are started again and
+    finished parts are skipped.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.execute("PRAGMA synchronous=NORMAL")
 
 
 def _switch_to_wal(path: Path) -> None:

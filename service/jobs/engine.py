@@ -102,7 +102,7 @@ class Engine:
         self._pool = Pool(options.processes, run_part, options.scratch, warm=warm)
         self._runner = Runner(store, self._pool, work, options.limits, self.worker_id)
         self._heart = Heart(store, self.worker_id)
-        self._pace = Pace()
+        self._paces = durable.Paces(Pace(), Pace())
         self._ahead = ahead
         self._tidy = tidy
         self._threads: list[Repeating] = []
@@ -124,18 +124,19 @@ class Engine:
             options.schema,
             self.worker_id,
             self._runner,
-            self._pace,
+            self._paces,
             parts=options.parts,
             jobs=4 + 4 * options.processes,
+            alone=options.exclusive,
         )
-        dispatcher = Dispatcher(self._store, self._pool, self._runner, workflows, self._pace)
+        dispatcher = Dispatcher(self._store, self._pool, self._runner, workflows, self._paces)
         teller = ProgressTeller(self._store, self._pool, lru_cache(1000)(self._runner.expected))
         reaper = Reaper(self._store, self._heart, self.worker_id, exclusive=options.exclusive)
         repairer = Repairer(self._store, workflows)
         self._threads = [
             Repeating("heartbeat", HEARTBEAT_SECONDS, self._heart.beat),
             Repeating("reaper", REAP_SECONDS, reaper.reap),
-            Repeating("dispatcher", DISPATCH_SECONDS, dispatcher.look),
+            Repeating("dispatcher", DISPATCH_SECONDS, dispatcher.look, dispatcher.may_be_asked),
             Repeating("progress", PROGRESS_SECONDS, teller.tell),
             Repeating("repairer", REPAIR_SECONDS, repairer.repair),
             Repeating("retention", RETENTION_PERIOD_SECONDS, self._forget_old),

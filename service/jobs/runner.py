@@ -153,7 +153,8 @@ class Runner:
             job = jobs.unfinished(session, job_id)
             if job is None or jobs.has_part(session, job_id, part):
                 return None
-            if not jobs.set_state(session, job_id, JobState.RUNNING, worker=self._worker_id):
+            begins = jobs.set_state(session, job_id, JobState.RUNNING, worker=self._worker_id)
+            if not begins and job.worker != self._worker_id:
                 jobs.set_worker(session, job_id, self._worker_id)
             jobs.add_event(session, job_id, "log", {"message": f"{part}: started", "worker": self._worker_id})
             arguments = {

@@ -8,6 +8,7 @@ where the crash came between the two.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ PART_RECOVERIES = 5
 #: The job's own workflow only waits, but it is recovered at every death of a worker that it lives through.
 JOB_RECOVERIES = 50
 _RESULT_POLL_SECONDS = 0.1
+_MOST_REMEMBERED = 1000
 
 
 class Steps(Protocol):
@@ -58,8 +60,14 @@ def part_id(job_id: str, part: str) -> str:
     return f"{job_id}:{part}"
 
 
-def register(steps: Steps) -> Workflows:
-    """Register the workflows with DBOS, bound to ``steps``; once a process, before it launches."""
+def register(steps: Steps, ring: Callable[[], None]) -> Workflows:
+    """Register the workflows with DBOS; once a process, before it launches.
+
+    Args:
+        steps: what they do.
+        ring: called when a part was queued or has ended here, so that the queue is looked at.
+    """
+    ended = Ended(ring)
 
     @DBOS.step(name="plan")
     async def plan(job_id: str) -> list[str]:
@@ -82,13 +90,14 @@ def register(steps: Steps) -> Workflows:
 
     @DBOS.workflow(name="part", max_recovery_attempts=PART_RECOVERIES)
     async def part_workflow(job_id: str, part: str) -> None:
+        ended.follow(part_id(job_id, part))
         await run_part(job_id, part)
 
     @DBOS.workflow(name="job", max_recovery_attempts=JOB_RECOVERIES)
     async def job_workflow(job_id: str) -> None:
         done = 0
         while len(parts := await plan(job_id)) > done:
-            failure = await _run_stage(part_workflow, job_id, parts[done:])
+            failure = await _run_stage(part_workflow, job_id, parts[done:], ended)
             if failure:
                 await give_up(job_id, failure)
                 return
@@ -98,15 +107,59 @@ def register(steps: Steps) -> Workflows:
     return Workflows(job_workflow, part_workflow)
 
 
+class Ended:
+    """Tells the workflow of a job at once that one of a part has ended in this process.
+
+    Args:
+        ring: called at every end.
+    """
+
+    def __init__(self, ring: Callable[[], None]) -> None:
+        self.ring = ring
+        self._running: set[str] = set()
+        self._events: dict[str, asyncio.Event] = {}
+
+    def follow(self, workflow_id: str) -> None:
+        """Called by a workflow when it begins. Its end is that of its task, which stores how it ended."""
+        task = asyncio.current_task()
+        if task is not None:
+            self._running.add(workflow_id)
+            task.add_done_callback(lambda _: self._tell(workflow_id))
+
+    def _tell(self, workflow_id: str) -> None:
+        self._running.discard(workflow_id)
+        self._event(workflow_id).set()
+        self.ring()
+
+    async def wait(self, workflow_id: str) -> None:
+        """Wait until a workflow has ended; of one that does not run in this process, a moment at most."""
+        event = self._event(workflow_id)
+        waits = True
+        while waits:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(event.wait(), _RESULT_POLL_SECONDS)
+            waits = not event.is_set() and workflow_id in self._running
+        self._events.pop(workflow_id, None)
+
+    def _event(self, workflow_id: str) -> asyncio.Event:
+        if workflow_id not in self._events and len(self._events) >= _MOST_REMEMBERED:
+            # Nobody here asks for those whose job is another worker's.
+            del self._events[next(iter(self._events))]
+        return self._events.setdefault(workflow_id, asyncio.Event())
+
+
 async def _run_stage(
-    part_workflow: Callable[[str, str], Coroutine[Any, Any, None]], job_id: str, parts: list[str]
+    part_workflow: Callable[[str, str], Coroutine[Any, Any, None]], job_id: str, parts: list[str], ended: Ended
 ) -> str:
     """Run parts beside each other as child workflows; the engine's own failure, if any: then the job must end too."""
     handles: list[Any] = []
-    for part in parts:
+    for number, part in enumerate(parts, 1):
         with SetWorkflowID(part_id(job_id, part)):
             handles.append(await DBOS.enqueue_workflow_async(PARTS_QUEUE, part_workflow, job_id, part))
+        if number & (number - 1) == 0 or number == len(parts):  # the first ones begin while the others are queued
+            ended.ring()
     for handle in handles:
+        await ended.wait(handle.workflow_id)
         try:
             await handle.get_result(polling_interval_sec=_RESULT_POLL_SECONDS)
         except Exception as error:  # whatever ended the part

@@ -7,7 +7,7 @@ that the folds of a job that run there share it, and what learners prepare of it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ import numpy as np
 
 from learners.decisions import utility_matrix
 from learners.errors import DataError, quoted
-from learners.evaluation import Judging
+from learners.evaluation import Judging, Plan
+from learners.evaluation.plan import Splits
 from learners.neural.autoencoder.estimator import RECONSTRUCTION_ERROR
 from learners.parts import part_of, parted
 from learners.table import Series, Table
@@ -34,6 +35,7 @@ class LearningData:
         weights: n weights, or None.
         groups, times: what the evaluation parts the rows by, or None.
         dropped: rows that were left out because their target is missing.
+        drawn: how the rows were parted before, by what that depends on; see :meth:`splits`.
     """
 
     table: Table
@@ -42,6 +44,18 @@ class LearningData:
     dropped: int
     groups: Series | None = None
     times: Series | None = None
+    drawn: dict[tuple[Plan, int], Splits] = field(default_factory=dict)
+
+    def splits(self, plan: Plan, seed: int) -> Splits:
+        """How the rows are parted; the last one is kept, for the parts of a job ask for the same.
+
+        Raises:
+            ParameterError, DataError: see :meth:`~learners.evaluation.plan.Plan.splits`.
+        """
+        if (plan, seed) not in self.drawn:
+            self.drawn.clear()
+            self.drawn[plan, seed] = plan.splits(self.target, seed, groups=self.groups, times=self.times)
+        return self.drawn[plan, seed]
 
     def judging(self, evaluation: Mapping[str, Any], *, training: bool = False) -> Judging:
         """How the rows are judged; with ``training`` those that were learned from too."""

@@ -73,7 +73,7 @@ def splits_of(evaluation: Mapping[str, Any], data: LearningData, seed: int) -> S
         ParameterError: they cannot be so; only the rows tell, e.g. how many groups there are.
     """
     try:
-        return plan_of(evaluation).splits(data.target, seed, groups=data.groups, times=data.times)
+        return data.splits(plan_of(evaluation), seed)
     except ParameterError as error:
         raise ParameterError(str(error), field=f"evaluation.{error.field}") from None
 

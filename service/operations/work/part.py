@@ -52,8 +52,7 @@ class Part:
     @cached_property
     def dataset(self) -> Dataset:
         """The record of the job's dataset."""
-        with self.store.read() as session:
-            return session.get_one(Dataset, self.request["dataset"])
+        return _dataset(self.store, self.request["dataset"])
 
     @property
     def data(self) -> LearningData:
@@ -81,6 +80,13 @@ class Kind:
     run: Callable[[Part], Result]
     finish: Callable[[Session, Job, Mapping[str, Result]], Result]
     expected: Callable[[Request], int] | None = None
+
+
+@lru_cache(maxsize=8)
+def _dataset(store: Store, dataset_id: str) -> Dataset:
+    """A record of a dataset, whose table and options never change; kept in the process from part to part."""
+    with store.read() as session:
+        return session.get_one(Dataset, dataset_id)
 
 
 @lru_cache(maxsize=1)
