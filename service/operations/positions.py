@@ -12,7 +12,7 @@ from service.operations.served import Identity
 
 def encode_position(identity: Identity, position: int) -> str:
     """An opaque text that names the first item of a page."""
-    return base64.urlsafe_b64encode(json.dumps([identity.version, position]).encode()).decode().rstrip("=")
+    return base64.urlsafe_b64encode(json.dumps([identity.version, identity.fingerprint, position]).encode()).decode().rstrip("=")
 
 
 def decode_position(identity: Identity, cursor: str | None) -> int:
@@ -20,25 +20,24 @@ def decode_position(identity: Identity, cursor: str | None) -> int:
 
     Raises:
         BadRequest: no page ever gave this cursor.
-        Conflict: it is of another version, as when an alias was moved between two pages.
+        Conflict: it is of another version, as when an alias was moved between two pages, or of a deleted one.
     """
     if cursor is None:
         return 0
-    version, position = _decode(cursor)
-    if version != identity.version:
-        message = (
-            f"the cursor is of version {version}, but this is version {identity.version}; begin with the first page"
-        )
+    version, fingerprint, position = _decode(cursor)
+    if (version, fingerprint) != (identity.version, identity.fingerprint):
+        which = f"a deleted version {version}" if version == identity.version else f"version {version}"
+        message = f"the cursor is of {which}, but this is version {identity.version}; begin with the first page"
         raise Conflict(f"The pages do not belong together: {message}", [Fault(message, parameter="cursor")])
     return position
 
 
-def _decode(cursor: str) -> tuple[int, int]:
+def _decode(cursor: str) -> tuple[int, str, int]:
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
-        version, position = json.loads(base64.b64decode(padded, altchars="-_", validate=True))
-        if type(version) is int and type(position) is int and position >= 0:
-            return version, position
+        version, fingerprint, position = json.loads(base64.b64decode(padded, altchars="-_", validate=True))
+        if type(version) is int and type(fingerprint) is str and type(position) is int and position >= 0:
+            return version, fingerprint, position
     except (binascii.Error, ValueError, TypeError, RecursionError):
         pass
     fault = Fault("take `next_cursor` of the page before, or none", parameter="cursor")

@@ -26,6 +26,8 @@ from service.store.blobs import Blobs
 from service.store.session import Store
 from service.store.tables import ModelVersion
 
+#: Hexadecimal digits by which models of the same name and number are told apart.
+_FINGERPRINT = 16
 #: References remembered; past it they are forgotten all at once and resolved anew.
 _MAX_REFERENCES = 10_000
 
@@ -136,7 +138,7 @@ class Serving:
                 learner = load_model(load_file(path))
                 model = ServedModel(
                     learner,
-                    Identity(workspace, name, version.version, version.task),
+                    Identity(workspace, name, version.version, version.task, version.blob_sha256[:_FINGERPRINT]),
                     version.schema.get("missing_tokens", ("",)),
                     NumberSyntax(**version.schema.get("numbers", {})),
                     size=path.stat().st_size + learner.unpacked_bytes,

@@ -58,7 +58,7 @@ def feed(model: ServedModel, sent: Rows, state: Any) -> dict[str, Any]:
     first = after["steps"] - len(answers)
     answer = model.identity.to_json()
     answer["steps"] = [{"step": first + place, **told} for place, told in enumerate(_told(model, answers))]
-    answer["state"] = {"model": model.identity.name, "version": model.identity.version, **after}
+    answer["state"] = _marks(model) | after
     answer |= warnings_of(encoded, model, options).get(0, {})
     for name, columns in (("ignored_columns", encoded.ignored), ("absent_columns", encoded.absent)):
         if columns:
@@ -77,14 +77,21 @@ def _stepwise(model: ServedModel) -> StepwiseEstimator:
 
 def _own_state(model: ServedModel, state: Any) -> dict[str, Any]:
     """The learner's part of a state that this version handed back."""
-    if not isinstance(state, Mapping) or not {"model", "version"} <= set(state):
+    own = _marks(model)
+    if not isinstance(state, Mapping) or not set(own) <= set(state):
         message = "state is what was handed back with the steps before, unchanged"
         raise Invalid(f"The request is not valid: {message}", [Fault(message, parameter="state")])
-    own = (model.identity.name, model.identity.version)
-    if (state["model"], state["version"]) != own or isinstance(state["version"], bool):
-        message = f"the state belongs to another model or version; {own[0]}:{own[1]} answers here"
+    if {name: state[name] for name in own} != own or isinstance(state["version"], bool):
+        names = f"{own['model']}:{own['version']}"
+        message = f"the state belongs to another model or version, or to a deleted {names}; {names} answers here"
         raise Conflict(f"The steps do not follow: {message}", [Fault(message, parameter="state")])
-    return {name: value for name, value in state.items() if name not in ("model", "version")}
+    return {name: value for name, value in state.items() if name not in own}
+
+
+def _marks(model: ServedModel) -> dict[str, Any]:
+    """What a state tells of the version that it belongs to."""
+    identity = model.identity
+    return {"model": identity.name, "version": identity.version, "fingerprint": identity.fingerprint}
 
 
 def _told(model: ServedModel, answers: FloatArray) -> list[dict[str, Any]]:

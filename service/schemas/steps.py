@@ -62,6 +62,7 @@ class SequenceState(Answer):
 
     model: str
     version: int = Field(ge=1, description="the version that it belongs to")
+    fingerprint: str = Field(description="tells the version from a deleted one of the same name and number")
     steps: int = Field(ge=0, description="how many there were")
     window: list[list[float]] = Field(
         description="of a time-delay network: the inputs of the last steps, the latest first"

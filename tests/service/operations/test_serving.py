@@ -20,7 +20,7 @@ from service import registry
 from service.errors import NotFound, Unavailable
 from service.operations.served import ServedModel
 from service.operations.serving import ChangeWatcher, Serving
-from service.store import changes
+from service.store import changes, models
 from service.store.blobs import Blobs
 from service.store.session import Store
 from tests.service.operations.serving_models import mixed_classifier, mixed_table
@@ -80,6 +80,20 @@ def test_an_alias_move_and_a_new_version_are_followed(store: Store, blobs: Blobs
         registry.move_alias(session, WORKSPACE, "model", "champion", 2)
     watcher.look()
     assert _version(serving, "model@champion") == 2
+
+
+def test_a_deleted_version_has_another_fingerprint_than_its_successor(
+    store: Store, blobs: Blobs, serving: Serving
+) -> None:
+    register(store, blobs, "job_1")
+    first = serving.get(WORKSPACE, "model:1").identity
+    with store.begin() as session:
+        models.delete(session, models.get(session, WORKSPACE, "model"))
+    serving.catch_up()
+    register(store, blobs, "job_2")
+    second = serving.get(WORKSPACE, "model:1").identity
+    assert (first.name, first.version) == (second.name, second.version)
+    assert first.fingerprint != second.fingerprint
 
 
 def _version(serving: Serving, reference: str) -> int | None:

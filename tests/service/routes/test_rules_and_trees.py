@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import sqlite3
 import subprocess
 import sys
@@ -114,7 +116,12 @@ def test_a_cursor_of_rules_is_of_one_version(iris: Api) -> None:
     of_another = encode_position(Identity("default", "iris", 2, "classification"), 1)
     refused = problem(iris.get("/api/v1/models/iris/rules", params={"cursor": of_another}), 409)
     assert "version 2, but this is version 1" in refused["detail"]
-    behind = encode_position(Identity("default", "iris", 1, "classification"), 1000)
+    version, fingerprint, position = json.loads(base64.b64decode(cursor + "==", altchars="-_"))
+    assert (version, position) == (1, 1)
+    of_deleted = encode_position(Identity("default", "iris", 1, "classification", fingerprint[::-1]), 1)
+    refused = problem(iris.get("/api/v1/models/iris/rules", params={"cursor": of_deleted}), 409)
+    assert "a deleted version 1, but this is version 1" in refused["detail"]
+    behind = encode_position(Identity("default", "iris", 1, "classification", fingerprint), 1000)
     assert iris.get("/api/v1/models/iris/rules", params={"cursor": behind}).json()["rules"] == []
 
 

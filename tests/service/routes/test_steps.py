@@ -178,7 +178,7 @@ def test_what_is_no_state_is_refused(api: Api) -> None:
         assert refused["errors"][0]["parameter"] == "state", refused
     for wrong in (7, [], {}, "x", {"units": []}):
         assert problem(api.post(path, json={"row": row, "state": wrong}), 422)["errors"][0]["parameter"] == "state"
-    for changes in ({"version": 2}, {"model": "words"}, {"version": True}):
+    for changes in ({"version": 2}, {"model": "words"}, {"version": True}, {"fingerprint": "of a deleted one"}):
         refused = problem(api.post(path, json={"row": row, "state": state | changes}), 409)
         assert "parity:1 answers here" in refused["detail"]
     body = b'{"row":{"bits":[1],"side":0},"state":{"units":[1e400]}}'
