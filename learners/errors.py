@@ -6,11 +6,16 @@ scikit-learn contract catch them too.
 
 from __future__ import annotations
 
+import copy
 import json
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Self
 
 #: Longest piece of a caller's own text that a message repeats.
 QUOTE_LIMIT = 80
+#: Where a message names the row that is at fault; no text that is quoted holds it.
+ROW = "\x00"
 
 
 def quoted(value: object, limit: int = QUOTE_LIMIT) -> str:
@@ -26,11 +31,46 @@ def quoted(value: object, limit: int = QUOTE_LIMIT) -> str:
 
 
 class LearnerError(ValueError):
-    """Base of everything this library refuses; ``field`` names the culprit where there is one."""
+    """Base of everything this library refuses.
 
-    def __init__(self, message: str, *, field: str | None = None) -> None:
-        super().__init__(message)
+    Args:
+        message: what is wrong, with :data:`ROW` where the row's number belongs.
+        field: the culprit's name, where there is one.
+        row: number, from 0, of the row at fault, if it is one of those that were given.
+    """
+
+    def __init__(self, message: str, *, field: str | None = None, row: int | None = None) -> None:
+        super().__init__(message.replace(ROW, str(row)))
+        self._message = message
         self.field = field
+        self.row = row
+
+    def renumbered(self, rows: Sequence[int] | Any) -> Self:
+        """The same error of a table of which the rows that were given are ``rows``, shape (n,)."""
+        if self.row is None:
+            return self
+        made = copy.copy(self)
+        made.row = int(rows[self.row])
+        made.args = (self._message.replace(ROW, str(made.row)),)
+        return made
+
+
+@contextmanager
+def numbered_by(rows: Sequence[int] | Any | None) -> Iterator[None]:
+    """Let errors in work on some of a table's rows name these as the table numbers them.
+
+    Args:
+        rows: their numbers there, shape (n,); ``None`` where all are worked on.
+
+    Raises:
+        LearnerError: as raised within, the row renumbered.
+    """
+    try:
+        yield
+    except LearnerError as error:
+        if rows is None or error.row is None:
+            raise
+        raise error.renumbered(rows) from error
 
 
 class ParameterError(LearnerError):

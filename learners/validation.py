@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from learners.errors import DataError, quoted
+from learners.errors import ROW, DataError, quoted
 from learners.matching import frame_cells, is_frame, is_missing
 from learners.parts import is_sound, note_sound
 from learners.table import EXACT_INTEGER, UNSEEN, Column, Kind, LevelType, Series, Table, canonical_text
@@ -67,9 +67,10 @@ def _refuse_infinite(table: Table) -> None:
             row, column = (int(index[0]) for index in np.nonzero(infinite))
             name = table.columns[first + column].name
             raise DataError(
-                f"column {quoted(name)} is infinite in row {row}; only finite numbers and NaN (missing) are allowed "
+                f"column {quoted(name)} is infinite in row {ROW}; only finite numbers and NaN (missing) are allowed "
                 "(inf)",
                 field=name,
+                row=row,
             )
 
 
@@ -123,9 +124,10 @@ def check_codes(column: Column, cells: FloatArray) -> None:
     if bad.any():
         row = int(np.argmax(bad))
         raise DataError(
-            f"column {quoted(column.name)} holds {cells[row]!r} in row {row}, which is no code of its "
+            f"column {quoted(column.name)} holds {cells[row]!r} in row {ROW}, which is no code of its "
             f"{len(column.levels)} levels",
             field=column.name,
+            row=row,
         )
 
 
@@ -140,9 +142,10 @@ def target_numbers(target: Series) -> FloatArray:
     if huge.any():
         row = int(np.argmax(huge))
         raise DataError(
-            f"the target is {numbers[row]:g} in row {row}; its squares must be finite, so at most "
+            f"the target is {numbers[row]:g} in row {ROW}; its squares must be finite, so at most "
             f"{_LARGEST_TARGET:g} in magnitude is allowed",
             field=target.column.name,
+            row=row,
         )
     return numbers
 
@@ -151,20 +154,19 @@ def _check_target(target: Series) -> None:
     name = target.column.name
     missing = np.isnan(target.cells)
     if missing.any():
-        raise DataError(
-            f"the target is missing (NaN) in row {int(np.argmax(missing))}; drop such rows first", field=name
-        )
+        row = int(np.argmax(missing))
+        raise DataError(f"the target is missing (NaN) in row {ROW}; drop such rows first", field=name, row=row)
     if target.column.is_numeric:
         infinite = np.isinf(target.cells)
         if infinite.any():
-            raise DataError(
-                f"the target is infinite (inf) in row {int(np.argmax(infinite))}; it must be finite", field=name
-            )
+            row = int(np.argmax(infinite))
+            raise DataError(f"the target is infinite (inf) in row {ROW}; it must be finite", field=name, row=row)
         return
     check_codes(target.column, target.cells)
     unseen = target.cells == UNSEEN
     if unseen.any():
-        raise DataError(f"the target of row {int(np.argmax(unseen))} is none of its column's levels", field=name)
+        row = int(np.argmax(unseen))
+        raise DataError(f"the target of row {ROW} is none of its column's levels", field=name, row=row)
 
 
 def as_target(y: Any, *, classification: bool) -> Series:
@@ -281,8 +283,9 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     if bad.any():
         row = int(np.argmax(bad))
         raise DataError(
-            f"the weight of row {row} is {weights[row]}; weights are finite (not NaN, not inf) and >= 0",
+            f"the weight of row {ROW} is {weights[row]}; weights are finite (not NaN, not inf) and >= 0",
             field="sample_weight",
+            row=row,
         )
     if not (weights > 0).any():
         raise DataError("every weight is zero, so there are no rows to learn from", field="sample_weight")
@@ -295,8 +298,9 @@ def _check_magnitudes(weights: FloatArray) -> None:
     if too_small.any():
         row = int(np.argmax(too_small))
         raise DataError(
-            f"the weight of row {row} is {weights[row]}; weights are 0 or at least {_LEAST_WEIGHT:g}",
+            f"the weight of row {ROW} is {weights[row]}; weights are 0 or at least {_LEAST_WEIGHT:g}",
             field="sample_weight",
+            row=row,
         )
     with np.errstate(over="ignore"):
         total = weights.sum()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from learners.base import Classifier, Learner, Progress, no_progress
-from learners.errors import ParameterError, quoted
+from learners.errors import ParameterError, numbered_by, quoted
 from learners.evaluation.crossval import prepared
 from learners.evaluation.fold import MakeLearner, answer
 from learners.evaluation.folds import Split, is_whole
@@ -71,7 +71,8 @@ def decompose(
     for number in range(rounds):
         rows = split.train[generator.integers(0, len(split.train), len(split.train))]
         model = make()
-        model.fit(data.take(rows), truth.take(rows))
+        with numbered_by(rows):
+            model.fit(data.take(rows), truth.take(rows))
         answers[number] = answer(model, asked, wanted, split.test).predicted
         progress((number + 1) / rounds, f"sample {number + 1} of {rounds}")
     if isinstance(make(), Classifier):

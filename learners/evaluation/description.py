@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from learners.base import Classifier, Learner, Progress, no_progress
-from learners.errors import DataError
+from learners.errors import DataError, numbered_by
 from learners.evaluation.crossval import prepared
 from learners.evaluation.fold import MakeLearner, answer
 from learners.evaluation.folds import dealing_order
@@ -77,7 +77,8 @@ def prequential(
         rows = order[known : 2 * known]
         model = make()
         learned = np.sort(order[:known])
-        model.fit(data.take(learned), truth.take(learned))
+        with numbered_by(learned):
+            model.fit(data.take(learned), truth.take(learned))
         found = answer(model, data.take(rows), truth.take(rows), rows)
         if found.probabilities is None:
             raise RuntimeError("a classifier gives probabilities")

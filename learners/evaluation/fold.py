@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from learners.base import Classifier, Learner, Progress, check_training, check_weights, no_progress
-from learners.errors import DataError, quoted
+from learners.errors import DataError, numbered_by, quoted
 from learners.evaluation.calibration import reliability
 from learners.evaluation.folds import Split
 from learners.evaluation.intervals import effective_rows, of_rows
@@ -58,8 +58,9 @@ def evaluate_fold(
         DataError: a part is empty or the two overlap; or what the learner's ``fit`` refuses.
     """
     model = make_learner()
-    data, truth = check_training(table, target, classification=isinstance(model, Classifier), opened=OPEN_KINDS)
     train, test, judging = split.train, split.test, judging or Judging()
+    with numbered_by(judging.rows):
+        data, truth = check_training(table, target, classification=isinstance(model, Classifier), opened=OPEN_KINDS)
     if len(train) == 0 or len(test) == 0:
         raise DataError(f"fold {fold} has {len(train)} training and {len(test)} test rows; both need at least 1")
     if share_a_row(train, test, data.n_rows):
@@ -67,7 +68,8 @@ def evaluate_fold(
     weights = None if judging.weights is None else check_weights(judging.weights, data.n_rows)
     train_weights, test_weights = (None, None) if weights is None else (weights[train], weights[test])
     learned, known = part_of(data, train), truth.take(train)
-    model.fit(learned, known, train_weights, progress=progress)
+    with numbered_by(judging.numbers(train)):
+        model.fit(learned, known, train_weights, progress=progress)
     found = answer(model, data.take(test), truth.take(test), test)
     centre = weighted_mean(known.cells, train_weights) if truth.column.is_numeric else None
     worth = judging.utility if judging.utility is not None else own_utility(model, truth.column)

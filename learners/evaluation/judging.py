@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from learners.table import Series
-from learners.types import FloatArray
+from learners.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +21,7 @@ class Judging:
         utility: shape (K, K), see :mod:`learners.decisions`: decisions are judged by it; ``None`` for the
             learner's own, if it has any.
         judge_training: judge each model on the rows it learned from too.
+        rows: shape (n,), the rows' numbers in what the caller knows, which errors name; ``None``: counted from 0.
     """
 
     weights: Any = None
@@ -28,6 +29,7 @@ class Judging:
     times: Series | None = None
     utility: FloatArray | None = None
     judge_training: bool = False
+    rows: IntArray | None = None
 
     def taken(self, rows: Any) -> Judging:
         """The same of some of the rows."""
@@ -37,4 +39,10 @@ class Judging:
             None if self.times is None else self.times.take(rows),
             self.utility,
             self.judge_training,
+            self.numbers(rows),
         )
+
+    def numbers(self, rows: Any) -> IntArray:
+        """The numbers that errors name of some of the rows."""
+        taken: IntArray = np.asarray(rows) if self.rows is None else self.rows[rows]
+        return taken

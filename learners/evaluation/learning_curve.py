@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def learning_curve(
     """
     make, data, truth = prepared(make_learner, table, target)
     plan, given = plan or Plan(), judging or Judging()
-    judged = Judging(given.weights, given.groups, given.times, given.utility, judge_training=True)
+    judged = replace(given, judge_training=True)
     splits = plan.splits(truth, seed, groups=given.groups, times=given.times)
     data = parted(data)
     points = []

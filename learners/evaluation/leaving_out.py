@@ -13,6 +13,7 @@ import numpy as np
 
 from learners.base import Classifier, Learner, Progress, check_training, check_weights, no_progress
 from learners.decisions import PARAMETER, decide, utility_matrix
+from learners.errors import numbered_by
 from learners.evaluation.fold import MakeLearner, answer, judge
 from learners.evaluation.intervals import effective_rows
 from learners.evaluation.judging import Judging
@@ -72,7 +73,8 @@ def answers_left_out(
         split = splits[number]
         model = make_learner()
         taken = None if weights is None else weights[split.train]
-        model.fit(part_of(data, split.train), truth.take(split.train), taken)
+        with numbered_by(judging.numbers(split.train)):
+            model.fit(part_of(data, split.train), truth.take(split.train), taken)
         results.append(answer(model, data.take(split.test), truth.take(split.test), split.test))
         progress((done + 1) / len(numbers), f"{done + 1} of {len(numbers)} left out")
     return joined(results, None if truth.column.is_numeric else len(truth.column.levels))

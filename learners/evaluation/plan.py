@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from learners.errors import DataError, ParameterError, quoted
+from learners.errors import ROW, DataError, ParameterError, quoted
 from learners.evaluation.folds import Folds, Split, hold_out, is_whole, k_fold
 from learners.evaluation.grouped import group_folds, group_hold_out, leave_groups_out
 from learners.evaluation.ordered import time_folds, time_hold_out
@@ -165,8 +165,8 @@ def _known(series: Series, n_rows: int, word: str) -> Array:
     unknown = np.flatnonzero(~np.isfinite(series.cells))
     if len(unknown):
         raise DataError(
-            f"row {unknown[0]} (counted from 0) has no {word} in column {quoted(series.column.name)}; every row needs "
-            "one",
+            f"row {ROW} (counted from 0) has no {word} in column {quoted(series.column.name)}; every row needs one",
             field=series.column.name,
+            row=int(unknown[0]),
         )
     return series.cells

@@ -8,11 +8,11 @@ on all examples; judged on a test part that was locked away before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from learners.base import Learner, Progress, no_progress
-from learners.errors import ParameterError, quoted
+from learners.errors import ParameterError, numbered_by, quoted
 from learners.evaluation.candidates import Candidate, Search, searched
 from learners.evaluation.choosing import Convergence, check_metric, converged_after, grid_points, loss_of
 from learners.evaluation.crossval import CrossValidation, copies_of, cross_validate, prepared
@@ -95,7 +95,7 @@ def size_search(
     way = _Way(learner, plan or Plan(), seed, metric, convergence)
 
     def search(table: Table, target: Series, judging: Judging, progress: Progress = no_progress) -> Search:
-        judged = Judging(judging.weights, judging.groups, judging.times, judging.utility, judge_training=True)
+        judged = replace(judging, judge_training=True)
         points = ({size: value} for value in range(first, most + 1))
         return way.search(points, table, target, judged, progress)
 
@@ -169,7 +169,7 @@ def select(
 
         def fitted(parameters: dict[str, Any]) -> Learner:
             model = copies_of(learner, **parameters)()
-            with refusals():
+            with refusals(), numbered_by(judging.rows):
                 model.fit(data, truth, judging.weights, progress=progress)
             return model
 

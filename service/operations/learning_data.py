@@ -34,6 +34,7 @@ class LearningData:
         target: n labels or numbers, none missing.
         weights: n weights, or None.
         groups, times: what the evaluation parts the rows by, or None.
+        rows: their numbers in the dataset, which errors name; None where all of it is there.
         dropped: rows that were left out because their target is missing.
         drawn: how the rows were parted before, by what that depends on; see :meth:`splits`.
     """
@@ -44,6 +45,7 @@ class LearningData:
     dropped: int
     groups: Series | None = None
     times: Series | None = None
+    rows: IntArray | None = None
     drawn: dict[tuple[Plan, int], Splits] = field(default_factory=dict)
 
     def splits(self, plan: Plan, seed: int) -> Splits:
@@ -60,7 +62,7 @@ class LearningData:
     def judging(self, evaluation: Mapping[str, Any], *, training: bool = False) -> Judging:
         """How the rows are judged; with ``training`` those that were learned from too."""
         utility = utility_matrix(evaluation.get("utility"), self.target.column)
-        return Judging(self.weights, self.groups, self.times, utility, training)
+        return Judging(self.weights, self.groups, self.times, utility, training, self.rows)
 
     def taken(self, rows: IntArray) -> LearningData:
         """Some of the rows."""
@@ -71,6 +73,7 @@ class LearningData:
             self.dropped,
             None if self.groups is None else self.groups.take(rows),
             None if self.times is None else self.times.take(rows),
+            rows if self.rows is None else self.rows[rows],
         )
 
 

@@ -12,7 +12,8 @@ from service.operations.served import Identity
 
 def encode_position(identity: Identity, position: int) -> str:
     """An opaque text that names the first item of a page."""
-    return base64.urlsafe_b64encode(json.dumps([identity.version, identity.fingerprint, position]).encode()).decode().rstrip("=")
+    text = json.dumps([identity.version, identity.fingerprint, position])
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def decode_position(identity: Identity, cursor: str | None) -> int:

@@ -17,7 +17,7 @@ from typing import Self
 
 import numpy as np
 
-from learners.errors import SchemaError, quoted
+from learners.errors import ROW, SchemaError, quoted
 from learners.neural.inputs import LARGEST_INPUT, Inputs, too_large
 from learners.neural.recurrent.sequences import Sequences
 from learners.preprocessing.scale import Scaling, fit_scaling
@@ -276,9 +276,10 @@ def _lengths(table: Table, opened: Mapping[int, _Cells]) -> IntArray:
     for row, index, here, there in uneven_rows(table) if len(opened) > 1 else ():
         name = table.columns[index].name
         raise SchemaError(
-            f"row {row}: column {quoted(name)} has {here} steps, where another column has {there}; all sequences of a "
+            f"row {ROW}: column {quoted(name)} has {here} steps, where another column has {there}; all sequences of a "
             "row have equally many",
             field=name,
+            row=row,
         )
     lengths = np.zeros(table.n_rows, dtype=np.int64)
     for cells in opened.values():

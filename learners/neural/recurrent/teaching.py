@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learners.errors import DataError, quoted
+from learners.errors import ROW, DataError, quoted
 from learners.neural.recurrent.sequences import Sequences
 from learners.number_texts import number_text
 from learners.sequences import parse_sequence, step_width
@@ -165,8 +165,9 @@ def _cell_of(value: float | str, column: Column, target: Column, row: int) -> fl
     cell = target.encode(text)
     if cell == UNSEEN:
         raise DataError(
-            f"row {row}: the sequence in column {quoted(column.name)} goes on with {quoted(text)}, which is no class "
+            f"row {ROW}: the sequence in column {quoted(column.name)} goes on with {quoted(text)}, which is no class "
             f"of the target {quoted(target.name)}",
             field=column.name,
+            row=row,
         )
     return cell

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from learners import catalog
 from learners.base import Learner
+from learners.errors import numbered_by
 from learners.table import Column, Table
 from service import registry
 from service.formats.table_file import column_record
@@ -20,7 +21,8 @@ from service.store.tables import Dataset, Job
 
 def fit(part: Part, model: Learner, data: LearningData) -> Result:
     """Fit and store a model; the hash of the stored bytes and what the model says of itself."""
-    model.fit(data.table, data.target, data.weights, progress=part.progress)
+    with numbered_by(data.rows):
+        model.fit(data.table, data.target, data.weights, progress=part.progress)
     return stored(part, model, data)
 
 

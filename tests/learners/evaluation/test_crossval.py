@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import math
+import pickle
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from learners.base import no_progress
-from learners.errors import Cancelled, DataError, ParameterError
+from learners.errors import ROW, Cancelled, DataError, ParameterError
 from learners.evaluation import (
     FoldResult,
     Judging,
@@ -26,6 +27,7 @@ from learners.evaluation.fold import align_probabilities
 from learners.evaluation.intervals import over_folds, wilson
 from learners.persist import dump, load
 from learners.table import Column, Kind, Series, Table
+from learners.trees.regressor import DecisionTreeRegressor
 from tests.learners.examples import Majority, Mean
 from tests.shared import trap_path
 
@@ -242,3 +244,32 @@ def test_squares_that_no_double_holds_are_warned_of():
         "mean_squared_error is beyond the largest number in 2 of 2 folds and null there; root_mean_squared_error "
         "tells the same"
     ]
+
+
+@pytest.mark.parametrize(
+    "plan", [Plan(folds=3), Plan(folds=2, repeats=2), Plan("hold-out", fraction=0.2), Plan("leave-one-out")]
+)
+def test_errors_name_the_rows_as_the_caller_numbers_them(plan: Plan) -> None:
+    values = np.arange(12.0)
+    values[7] = -1e150
+    target = Series(Column("y", Kind.NUMERIC), values)
+    numbers = np.arange(100, 112)
+    for judging, row in ((None, 7), (Judging(rows=numbers), 107)):
+        with pytest.raises(DataError, match=f"is -1e\\+150 in row {row};") as caught:
+            cross_validate(DecisionTreeRegressor(), numbered(12), target, plan, seed=5, judging=judging)
+        assert (caught.value.row, caught.value.field) == (row, "y")
+    learned = np.arange(3, 12)
+    taken = Judging(rows=numbers).taken(learned)
+    with pytest.raises(DataError, match="in row 107;"):
+        cross_validate(DecisionTreeRegressor(), numbered(12).take(learned), target.take(learned), plan, judging=taken)
+
+
+def test_an_error_of_a_row_reads_the_same_in_another_process() -> None:
+    error = DataError(f"row {ROW} of {ROW}", field="y", row=2)
+    assert str(error) == "row 2 of 2"
+    again = pickle.loads(pickle.dumps(error.renumbered([5, 6, 9])))
+    assert (str(again), again.row, again.field) == ("row 9 of 9", 9, "y")
+    assert str(again.renumbered(np.arange(20, 40))) == "row 29 of 29"
+    assert str(error) == "row 2 of 2"
+    plain = DataError("all of it")
+    assert plain.renumbered([1]) is plain

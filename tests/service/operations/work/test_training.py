@@ -146,6 +146,20 @@ def test_rows_without_a_target_are_dropped_and_counted(bench):
         bench.request(dataset, evaluation={"method": "k-fold", "folds": 13})
 
 
+def test_a_bad_target_is_named_by_its_row_in_the_dataset(bench):
+    rows = ["1,red,1,", "2,red,1,", *(f"{row},red,1,{row}" for row in range(6)), "8,red,1,1e150", "9,red,1,"]
+    request = bench.request(
+        bench.small(rows), learner="decision-tree-regressor", evaluation={"method": "k-fold", "folds": 2}
+    )
+    told = []
+    for part in ("fit", "fold-1", "fold-2"):
+        try:
+            bench.run(request, part)
+        except DataError as error:
+            told.append((str(error).partition(";")[0], error.row))
+    assert told == [("the target is 1e+150 in row 8", 8)] * 2  # in one of the folds it is no row to learn from
+
+
 def test_a_bad_weight_is_named_by_its_row(bench):
     rows = list(ROWS)
     rows[3] = "3,red,-1,no"
