@@ -8,8 +8,8 @@ row is nearest first, and without the parts whose bound is too low, until a part
 low, and cut parts hold all values, so the first row that is found is the nearest of all.
 
 All changes of single columns are known at once (:mod:`learners.reasons.single_changes`, and of trees with tests of
-several values :mod:`learners.reasons.tried_changes`), so only larger sets are looked at in parts. A set that holds one with which a row was found already is passed over. The work
-for one row is bounded by :data:`MAX_NODES`.
+several values :mod:`learners.reasons.tried_changes`), so only larger sets are looked at in parts. A set that holds one
+with which a row was found already is passed over. The work for one row is bounded by :data:`MAX_NODES`.
 """
 
 from __future__ import annotations
