@@ -50,14 +50,19 @@ def check_reasons(model: ServedModel, batches: Iterable[Encoded], most: int) -> 
             totals = n_tests + np.cumsum(sizes)
             over = int(np.searchsorted(totals, most, side="right"))
             if over < len(sizes):
-                raise _too_many(most, n_rows + over)
+                raise _too_many(most, n_rows + over, int(sizes[over]))
             n_tests, n_rows = n_tests + int(sizes.sum()), n_rows + len(sizes)
 
 
-def _too_many(most: int, n_fitting: int) -> TooLarge:
+def _too_many(most: int, n_fitting: int, of_next: int) -> TooLarge:
+    """The error of rows of which the first stay below the limit, and of the tests of the next one."""
+    beyond = (
+        f"These go through more: the first {n_fitting} rows stay below it, so send fewer rows at once"
+        if n_fitting
+        else f"That of the first row alone goes through {of_next}, of a sequence the more the longer it is"
+    )
     return TooLarge(
-        f"The explanations of one request go through at most {most} tests together. These go through more: the first "
-        f"{n_fitting} rows stay below it, so send fewer rows at once",
+        f"The explanations of one request go through at most {most} tests together. {beyond}",
         [Fault("too many tests to explain", parameter="explain", allowed=most)],
     )
 

@@ -33,6 +33,9 @@ def target(asked: Asked) -> Any:
             column=name,
         )
         return name
+    if asked.usable_rows() < 1:  # which of the kinds it has then means nothing
+        asked.refuse(f"the target {quoted(name)} is missing in every row", "target", column=name)
+        return name
     numeric = asked.columns[name]["kind"] == Kind.NUMERIC
     wants_classes = asked.learner.capabilities.task == "classification"
     if numeric and wants_classes:
@@ -48,8 +51,6 @@ def target(asked: Asked) -> Any:
             "target",
             column=name,
         )
-    if asked.usable_rows() < 1:
-        asked.refuse(f"the target {quoted(name)} is missing in every row", "target", column=name)
     return name
 
 
