@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from learners.base import Progress
-from learners.errors import ParameterError
 from learners.neural.epochs import FAR
 from learners.neural.judging import Judge
 from learners.neural.problem import Problem, Sample
+from learners.neural.start import Start
 from learners.types import FloatArray
 
 _PAIRS = 20
@@ -20,19 +20,21 @@ _LEVEL = 1e-15
 
 @dataclass(frozen=True)
 class Ends:
-    """What ends it: the most steps, and as of ``Options`` the patience, goal and margin (below 0: none)."""
+    """What ends it, as of ``Options``: the most steps, patience, goal and margin (below 0: none); and the remedy."""
 
     epochs: int
     patience: int
     goal: float
     margin: float
+    remedy: tuple[str, str]
 
 
 class _Steps:
     """What is kept of each step, and whether it is the last."""
 
-    def __init__(self, judge: Judge, validation: Judge | None, ends: Ends, progress: Progress) -> None:
-        self._judge, self._validation, self._ends, self._progress = judge, validation, ends, progress
+    def __init__(self, judge: Judge, validation: Judge | None, ends: Ends, start: Start, progress: Progress) -> None:
+        self._judge, self._validation, self._ends, self._start = judge, validation, ends, start
+        self._progress = progress
         self.errors: list[float] = []
         self.judged: list[float] = []
         self.best_epoch, self.best = 0, np.zeros(0)
@@ -46,7 +48,7 @@ class _Steps:
         """
         error, apart = self._judge.error(theta)
         if not (error < FAR and np.abs(theta).max() < FAR):
-            raise ParameterError(f"training diverged at epoch {len(self.errors) + 1}: raise the decay", field="decay")
+            raise self._start.diverged(len(self.errors) + 1, *self._ends.remedy)
         self.errors.append(error)
         done = len(self.errors)
         if self._validation is None:
@@ -72,13 +74,19 @@ class _Steps:
 
 
 def minimise(
-    problem: Problem, theta: FloatArray, sample: Sample, validation: Sample | None, ends: Ends, progress: Progress
+    problem: Problem,
+    theta: FloatArray,
+    sample: Sample,
+    validation: Sample | None,
+    ends: Ends,
+    start: Start,
+    progress: Progress,
 ) -> _Steps:
     """The steps to a minimum of the loss with decay, with the weights of the best; see ``training.train``."""
     from scipy.optimize import minimize  # large, and seldom needed
 
     judge = Judge(problem, sample)
-    steps = _Steps(judge, None if validation is None else Judge(problem, validation), ends, progress)
+    steps = _Steps(judge, None if validation is None else Judge(problem, validation), ends, start, progress)
     with np.errstate(all="ignore"):
         minimize(
             judge.value_and_gradient,

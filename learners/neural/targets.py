@@ -21,6 +21,8 @@ from learners.link import spread
 from learners.types import Array, FloatArray
 
 Link: TypeAlias = links.Link | Literal["sigmoids"]
+#: The activation of the output units that goes with a link.
+LAST: dict[str, str] = {"identity": "linear", "logistic": "sigmoid", "softmax": "softmax", "sigmoids": "sigmoid"}
 #: Beyond this a logistic function is 0 or 1 to the last bit.
 _SATURATED = 700.0
 

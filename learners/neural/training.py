@@ -10,10 +10,11 @@ import numpy as np
 from learners.base import Progress, no_progress
 from learners.errors import DataError, ParameterError, quoted
 from learners.neural import epochs, optimizers
-from learners.neural.judging import weighed
+from learners.neural.judging import Judge, weighed
 from learners.neural.optimizers import RULES, How, Run
 from learners.neural.problem import Problem, Sample, Space, space
 from learners.neural.quasi_newton import Ends, minimise
+from learners.neural.start import Start, constant_error
 from learners.types import FloatArray, IntArray
 
 OPTIMIZERS = (*RULES, "lbfgs")
@@ -88,13 +89,25 @@ class Options:
         """Whether inputs are others in each epoch."""
         return self.jitter > 0 or self.augment is not None
 
+    @property
+    def step(self) -> float:
+        """The rate, given or the optimiser's own."""
+        return float(_RATES[self.optimizer] if self.rate is None else self.rate)
+
+    @property
+    def remedy(self) -> tuple[str, str]:
+        """What to do where training goes astray, and the parameter to change."""
+        if self.optimizer == "lbfgs":
+            return "raise the decay", "decay"
+        return f"lower the rate ({self.step:g})", "rate"
+
     def how(self, n_rows: int) -> How:
         """For the kernel."""
         batch = n_rows if self.batch is None or self.optimizer in ("quickprop", "rprop") else self.batch
         return How(
             RULES.index(self.optimizer),
             min(batch, n_rows),
-            float(_RATES[self.optimizer] if self.rate is None else self.rate),
+            self.step,
             float(_MOMENTA.get(self.optimizer, 0.0) if self.momentum is None else self.momentum),
             -1.0 if self.goal is None else float(self.goal),
             -1.0 if self.margin is None else float(self.margin),
@@ -107,8 +120,8 @@ class History:
     """What happened, epoch by epoch.
 
     Attributes:
-        errors: mean loss over the training rows as they were met in each epoch (where all rows are one batch: before
-            its step), shape (E,).
+        errors: mean loss over the training rows as they were met in each epoch, noise and all, while weights moved
+            (where all rows are one batch: before its step; of lbfgs: after it), shape (E,).
         validation: mean loss over the validation rows after each epoch, shape (E,), or empty.
         best_epoch: the one whose weights were kept, counted from 1: of the least validation error, or the last.
     """
@@ -126,11 +139,15 @@ class Trained:
         theta: weights, shape (P,), finite.
         history: errors by epoch.
         stopped: ``epochs``, ``goal``, ``margin``, ``patience``, ``flat`` or ``converged`` (lbfgs).
+        start: where it began.
+        error: mean loss of the training rows at these weights, as they are: without noise.
     """
 
     theta: FloatArray
     history: History
     stopped: str
+    start: Start
+    error: float
 
 
 def train(
@@ -141,6 +158,7 @@ def train(
     rng: np.random.Generator,
     *,
     validation: Sample | None = None,
+    start: Start | None = None,
     progress: Progress = no_progress,
 ) -> Trained:
     """Move weights to where the loss with decay is less.
@@ -152,31 +170,55 @@ def train(
         options: how.
         rng: the order of rows, and noise.
         validation: rows to judge by after each epoch; the best weights are kept, and ``patience`` may end it.
+        start: where the training began that this is a part of; ``None``: here.
         progress: told the epoch and error; may raise ``Cancelled``.
 
     Raises:
-        ParameterError: errors or weights grew without bounds; says at which epoch, and names the rate.
+        ParameterError: errors or weights grew without bounds; says at which epoch, and names the rate, or what made
+            them large before the first step.
     """
     sample = weighed(sample)
     judged = None if validation is None else weighed(validation)
     size = f"{len(sample.inputs)} rows, {problem.layout.n_weights} weights"
     progress(0.0, f"epoch 1 of {options.epochs} begins: {size}")
+    if options.optimizer == "lbfgs" and problem.ignored:
+        raise ParameterError("lbfgs follows the whole loss: no errors are ignored", field="ignored")
+    own = Judge(problem, sample)
+    start = begun(problem, sample, own.error(problem.held(theta))[0]) if start is None else start
     if options.optimizer == "lbfgs":
-        if problem.ignored:
-            raise ParameterError("lbfgs follows the whole loss: no errors are ignored", field="ignored")
-        return _quasi_newton(problem, theta, sample, options, judged, progress)
-    judge = sample._replace(inputs=sample.inputs[:0]) if judged is None else judged
-    run = _Run(problem, theta, sample, judge, options)
-    while run.is_on:
-        n_epochs = run.epochs_at_once()
-        run.go(run.varied(rng), run.orders(n_epochs, rng), n_epochs)
-        progress(run.done / options.epochs, f"epoch {run.done} of {options.epochs}, error {run.errors[-1][-1]:.4g}")
-    return run.trained()
+        found, history, stopped = _quasi_newton(problem, theta, sample, options, judged, start, progress)
+    else:
+        run = _Run(problem, theta, sample, judged, options, start)
+        while run.is_on:
+            n_epochs = run.epochs_at_once()
+            run.go(run.varied(rng), run.orders(n_epochs, rng), n_epochs)
+            progress(run.done / options.epochs, f"epoch {run.done} of {options.epochs}, error {run.errors[-1][-1]:.4g}")
+        found, history, stopped = run.found()
+    return Trained(found, history, stopped, start, own.error(found)[0])
+
+
+def begun(problem: Problem, sample: Sample, error: float) -> Start:
+    """Where training begins, with a mean loss of so much.
+
+    Raises:
+        ParameterError: that is not finite; names what made it large.
+    """
+    constant = constant_error(sample.targets, sample.weights, problem.loss, problem.layout.activations[-1])
+    return Start(error, constant, float(np.abs(sample.inputs).max(initial=0.0)))
 
 
 class _Run:
-    def __init__(self, problem: Problem, theta: FloatArray, sample: Sample, judge: Sample, options: Options) -> None:
-        self._problem, self._sample, self._judge, self._options = problem, sample, judge, options
+    def __init__(
+        self,
+        problem: Problem,
+        theta: FloatArray,
+        sample: Sample,
+        judged: Sample | None,
+        options: Options,
+        begun: Start,
+    ) -> None:
+        judge = sample._replace(inputs=sample.inputs[:0]) if judged is None else judged
+        self._problem, self._sample, self._judge, self._options, self._begun = problem, sample, judge, options, begun
         self._how = options.how(len(sample.inputs))
         self._net, self._hold = problem.net(), problem.hold()
         self._space: Space = space(problem, max(self._how.batch, len(judge.inputs)))
@@ -231,9 +273,7 @@ class _Run:
         with np.errstate(all="ignore"):
             done = epochs.run_epochs(self._net, sample, self._judge, order, self._space, self._hold, self._how, run)
         if run.marks[optimizers.ENDED] == epochs.DIVERGED:
-            raise ParameterError(
-                f"training diverged at epoch {self.done}: lower the rate ({self._how.rate:g})", field="rate"
-            )
+            raise self._begun.diverged(self.done, *self._options.remedy)
         self.errors.append(run.errors[:done])
         self._judged.append(run.judged[:done])
         flat = self._options.flat
@@ -241,20 +281,28 @@ class _Run:
             errors = np.concatenate(self.errors)
             self._is_flat = errors[-flat] - errors[-1] < self._options.slope * errors[0]
 
-    def trained(self) -> Trained:
+    def found(self) -> tuple[FloatArray, History, str]:
+        """The weights that are kept, what happened, and why it ended."""
         errors, judged = np.concatenate(self.errors), np.concatenate(self._judged)
         stopped = "flat" if self._is_flat else _ENDS[int(self._run.marks[optimizers.ENDED])]
         if not len(self._judge.inputs):
-            return Trained(self._run.theta, History(errors, best_epoch=len(errors)), stopped)
+            return self._run.theta, History(errors, best_epoch=len(errors)), stopped
         best = int(self._run.marks[optimizers.BEST_EPOCH])
-        return Trained(self._run.best, History(errors, judged, best), stopped)
+        return self._run.best, History(errors, judged, best), stopped
 
 
 def _quasi_newton(
-    problem: Problem, theta: FloatArray, sample: Sample, options: Options, validation: Sample | None, progress: Progress
-) -> Trained:
-    limits = [-1.0 if value is None else value for value in (options.goal, options.margin)]
-    ends = Ends(options.epochs, options.epochs if options.patience is None else options.patience, *limits)
-    found = minimise(problem, problem.held(theta), sample, validation, ends, progress)
+    problem: Problem,
+    theta: FloatArray,
+    sample: Sample,
+    options: Options,
+    validation: Sample | None,
+    start: Start,
+    progress: Progress,
+) -> tuple[FloatArray, History, str]:
+    patience = options.epochs if options.patience is None else options.patience
+    goal, margin = (-1.0 if value is None else value for value in (options.goal, options.margin))
+    ends = Ends(options.epochs, patience, goal, margin, options.remedy)
+    found = minimise(problem, problem.held(theta), sample, validation, ends, start, progress)
     history = History(np.array(found.errors), np.array(found.judged), found.best_epoch)
-    return Trained(found.best, history, found.stopped)
+    return found.best, history, found.stopped

@@ -11,12 +11,15 @@ from learners.errors import ParameterError, quoted
 from learners.neural.cascade.activation import ACTIVATIONS
 from learners.neural.cascade.growth import grow
 from learners.neural.cascade.network import Cascade
-from learners.neural.cascade.outputs import LINEAR_SQUARED
+from learners.neural.cascade.outputs import LINEAR_SQUARED, SIGMOID_SQUARED
 from learners.neural.cascade.phase import Phase
 from learners.neural.cascade.settings import MIXED, PLACEMENTS, Settings
 from learners.neural.cascade.stages import Grown, Rows
 from learners.neural.estimator import NetworkEstimator
 from learners.neural.examples import Examples, Learned, Network, Part
+from learners.neural.outcome import verdict
+from learners.neural.start import Start, constant_error
+from learners.neural.targets import LAST
 from learners.params import choice, integer, learner, like, real
 from learners.types import FloatArray
 
@@ -131,15 +134,25 @@ class CascadeEstimator(NetworkEstimator):
         held = None if examples.validation is None else _rows(examples.validation)
         rng = np.random.default_rng(examples.seed)
         grown = grow(_rows(examples.training), held, self._kind(examples), self._settings(), rng, progress)
+        reached = grown.stages[grown.network.n_hidden].loss
         notes: dict[str, Any] = {
             "hidden_units": grown.network.n_hidden,
             "layers": grown.network.depth,
             "epochs": grown.epochs,
             "stopped": grown.stopped,
+            "training_error": reached,
             "unit_layers": grown.network.layers.tolist(),
             "unit_activations": [ACTIVATIONS[kind] for kind in grown.network.kinds.tolist()],
         }
-        return Learned(grown.network, _history(grown), notes)
+        first, remedy = grown.stages[0], (f"lower output_rate ({float(self.output_rate):g})", "output_rate")
+        warnings = verdict(self._start(examples, first.first), reached, first.loss, remedy)
+        return Learned(grown.network, _history(grown), notes, warnings)
+
+    def _start(self, examples: Examples, error: float) -> Start:
+        part = examples.training
+        loss = "squared" if self._kind(examples) in (LINEAR_SQUARED, SIGMOID_SQUARED) else "cross-entropy"
+        constant = constant_error(part.targets, part.weights, loss, LAST[examples.link])
+        return Start(error, constant, float(np.abs(part.rows).max()), "weight_range")
 
     def _kind(self, examples: Examples) -> int:
         """What the outputs make of their sums, and the loss."""

@@ -88,8 +88,8 @@ class Growing:
         end = STATUSES[int(phase[STATUS])]
         if phase[STATUS] != SOLVED and phase[FIGURE] > phase[LEAST]:
             self._return_to_best(phase)
-        epochs, wrong, loss = int(phase[EPOCH]), int(phase[WRONG]), float(phase[FIGURE])
-        return Stage(len(self._hidden), max(self._layers, default=0), newest, epochs, end, wrong, loss)
+        epochs, wrong, first, loss = int(phase[EPOCH]), int(phase[WRONG]), float(phase[FIRST]), float(phase[FIGURE])
+        return Stage(len(self._hidden), max(self._layers, default=0), newest, epochs, end, wrong, first, loss)
 
     def add_unit(self) -> Candidate:
         """The candidate phase, and its best candidate as a new unit."""

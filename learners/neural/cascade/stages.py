@@ -43,7 +43,8 @@ class Stage:
         newest: the last of them, or ``None``.
         epochs: of the output phase; ``end`` how it ended.
         wrong: answers, row by row and output by output, that are not within the tolerance.
-        loss: mean loss of the training rows; ``held_loss`` of those held out, or ``None``.
+        first: mean loss of the training rows before the phase's first step; ``loss`` after it; ``held_loss`` of those
+            held out, or ``None``.
     """
 
     hidden: int
@@ -52,6 +53,7 @@ class Stage:
     epochs: int
     end: str
     wrong: int
+    first: float
     loss: float
     held_loss: float | None = None
 

@@ -12,13 +12,10 @@ from learners.neural.feedforward.pruning import Prunable
 from learners.neural.feedforward.shifting import check_image, shifting
 from learners.neural.inputs import AnyInputs, Inputs
 from learners.neural.layout import Layout
-from learners.neural.targets import Link
+from learners.neural.targets import LAST
 from learners.neural.training import Augment
 from learners.params import integer, learner
 from learners.table import Column
-
-#: The activation of the output units that goes with a link.
-LAST: dict[Link, str] = {"identity": "linear", "logistic": "sigmoid", "softmax": "softmax", "sigmoids": "sigmoid"}
 
 
 @learner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -15,16 +15,15 @@ from learners.neural.feedforward.layers import Layers
 from learners.neural.feedforward.parameters import GradientParameters
 from learners.neural.inputs import AnyInputs, expected_inputs
 from learners.neural.layout import Layout
+from learners.neural.outcome import columns, notes, verdict
 from learners.neural.problem import Problem, Sample
-from learners.neural.training import Augment, Options, Trained, train
+from learners.neural.training import Augment, Options, train
 from learners.params import learner
 from learners.table import Column
-from learners.types import FloatArray, IntArray
+from learners.types import IntArray
 
 #: Most weights: 160 MB, and as much again for each vector of an optimiser.
 MOST_WEIGHTS = 20_000_000
-#: A last error of so many times the first is no noise of small batches.
-_ASTRAY = 1.1
 
 
 @learner
@@ -75,18 +74,20 @@ class TrainedByGradients(GradientParameters):
             ParameterError: there are too many weights, or training diverged.
         """
         self._check_size(layout.sizes)
-        rng = np.random.default_rng(examples.seed)
+        rng, options = np.random.default_rng(examples.seed), self._options(examples.inputs)
         trained = train(
             self._problem(layout, loss, ties),
             layout.initial(rng, self.initial, float(self.initial_scale)),
             sample_of(examples.training),
-            self._options(examples.inputs),
+            options,
             rng,
             validation=None if examples.validation is None else sample_of(examples.validation),
             progress=progress,
         )
-        warnings = () if examples.validation is not None else _warnings(trained)
-        return Learned(Layers(layout, trained.theta), _history(trained), _notes(layout, trained), warnings)
+        history, error = trained.history, trained.error
+        warnings = verdict(trained.start, error, float(history.errors[0]), options.remedy)
+        told = notes(layout.n_weights, history, trained.stopped, error)
+        return Learned(Layers(layout, trained.theta), columns(history), told, warnings)
 
     def _problem(self, layout: Layout, loss: str, ties: IntArray | None = None) -> Problem:
         decay = np.where(layout.is_bias(), 0.0, float(self.decay))
@@ -114,30 +115,3 @@ class TrainedByGradients(GradientParameters):
 def sample_of(part: Part) -> Sample:
     """The rows as the kernels take them."""
     return Sample(part.rows, part.targets, part.weights)
-
-
-def _history(trained: Trained) -> dict[str, FloatArray]:
-    history = trained.history
-    columns = {"epoch": np.arange(1.0, len(history.errors) + 1.0), "training_error": history.errors}
-    return columns | ({"validation_error": history.validation} if len(history.validation) else {})
-
-
-def _warnings(trained: Trained) -> tuple[str, ...]:
-    """A training that ends worse than it began went astray, though its numbers are finite."""
-    first, last = float(trained.history.errors[0]), float(trained.history.errors[-1])
-    if last <= _ASTRAY * first:
-        return ()
-    return (f"the error of the training rows rose from {first:.3g} to {last:.3g}: lower the rate",)
-
-
-def _notes(layout: Layout, trained: Trained) -> dict[str, Any]:
-    history = trained.history
-    notes: dict[str, Any] = {
-        "weights": layout.n_weights,
-        "epochs": len(history.errors),
-        "stopped": trained.stopped,
-        "training_error": float(history.errors[-1]),
-    }
-    if len(history.validation):
-        notes |= {"best_epoch": history.best_epoch, "validation_error": float(history.validation.min())}
-    return notes

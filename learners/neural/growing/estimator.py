@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,15 +11,16 @@ from learners.base import Progress
 from learners.errors import ParameterError, quoted
 from learners.neural.estimator import NetworkEstimator
 from learners.neural.examples import Examples, Learned, Network, Part
-from learners.neural.feedforward.estimator import LAST
 from learners.neural.feedforward.layers import Layers
 from learners.neural.growing.meiosis import Meiosis, divide
 from learners.neural.growing.nodes import Grown, create_nodes
+from learners.neural.judging import error
 from learners.neural.layout import Layout
+from learners.neural.outcome import columns, notes, verdict
 from learners.neural.problem import Problem, Sample
+from learners.neural.targets import LAST
 from learners.neural.training import Options
 from learners.params import choice, integer, learner, real
-from learners.types import FloatArray
 
 _NODES = {"growth": ("nodes",)}
 _MEIOSIS = {"growth": ("meiosis",)}
@@ -143,9 +145,14 @@ class GrowingNetwork(NetworkEstimator):
         layout = Layout((examples.n_inputs, 1, examples.n_outputs), (self.activation, LAST[examples.link]))
         problem = Problem(layout, "squared" if examples.link == "identity" else "cross-entropy", float(self.decay))
         validation = None if examples.validation is None else _sample(examples.validation)
-        rng = np.random.default_rng(examples.seed)
-        found = self._grown(problem, _sample(examples.training), validation, rng, progress)
-        return Learned(Layers(found.layout, found.theta), _columns(found), _notes(found))
+        rng, sample = np.random.default_rng(examples.seed), _sample(examples.training)
+        found = self._grown(problem, sample, validation, rng, progress)
+        history, reached = found.history, error(replace(problem, layout=found.layout), sample, found.theta)
+        remedy = self._meiosis().remedy if self.growth == "meiosis" else self._options().remedy
+        warnings = verdict(found.start, reached, float(history.errors[0]), remedy)
+        told = {"hidden_units": found.layout.sizes[1]} | notes(found.layout.n_weights, history, found.stopped, reached)
+        by_epoch = columns(history) | {"hidden_units": found.units.astype(np.float64)}
+        return Learned(Layers(found.layout, found.theta), by_epoch, told, warnings)
 
     def _grown(
         self,
@@ -205,24 +212,3 @@ class GrowingNetwork(NetworkEstimator):
 
 def _sample(part: Part) -> Sample:
     return Sample(part.rows, part.targets, part.weights)
-
-
-def _columns(found: Grown) -> dict[str, FloatArray]:
-    errors, judged = found.history.errors, found.history.validation
-    columns = {"epoch": np.arange(1.0, len(errors) + 1.0), "hidden_units": found.units.astype(np.float64)}
-    columns["training_error"] = errors
-    return columns | ({"validation_error": judged} if len(judged) else {})
-
-
-def _notes(found: Grown) -> dict[str, Any]:
-    history = found.history
-    notes: dict[str, Any] = {
-        "hidden_units": found.layout.sizes[1],
-        "weights": found.layout.n_weights,
-        "epochs": len(history.errors),
-        "stopped": found.stopped,
-        "training_error": float(history.errors[-1]),
-    }
-    if len(history.validation):
-        notes |= {"best_epoch": int(history.best_epoch), "validation_error": float(history.validation.min())}
-    return notes

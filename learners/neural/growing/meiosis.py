@@ -20,13 +20,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from learners.base import Progress, no_progress
-from learners.errors import DataError, ParameterError
+from learners.errors import ParameterError
 from learners.neural.epochs import FAR
 from learners.neural.growing.nodes import Grown
 from learners.neural.judging import Judge
 from learners.neural.layout import Layout
 from learners.neural.problem import Problem, Sample
-from learners.neural.training import History, Options, train
+from learners.neural.training import History, Options, begun, train
 from learners.types import FloatArray, IntArray
 
 #: No derivative counts for more: far from its means a network may answer anything.
@@ -68,6 +68,13 @@ class Meiosis:
         if not 0 < self.fade < 1:
             raise ParameterError("fade is between 0 and 1", field="fade")
 
+    @property
+    def remedy(self) -> tuple[str, str]:
+        """What to do where training goes astray, and the parameter to change."""
+        if max(self.spread, self.spread_rate) > 1.0:
+            return f"lower spread ({self.spread:g}) and spread_rate ({self.spread_rate:g})", "spread_rate"
+        return f"lower the rate ({self.rate:g})", "rate"
+
 
 def divide(
     problem: Problem,
@@ -94,8 +101,8 @@ def divide(
         The network of the means.
 
     Raises:
-        ParameterError: the network has not one hidden layer.
-        DataError: errors or weights grew without bounds; says at which epoch.
+        ParameterError: the network has not one hidden layer; or errors or weights grew without bounds: says at which
+            epoch, and what to change.
     """
     if problem.layout.n_layers != 2:
         raise ParameterError("units divide in a single hidden layer")
@@ -131,6 +138,7 @@ class _Course:
         self._epochs = meiosis.epochs - int(meiosis.settling * meiosis.epochs)
         self.stopped = ""
         self._prepare()
+        self._start = begun(problem, sample, self._judge.error(self._means)[0])
 
     def _prepare(self) -> None:
         self._judge = Judge(self._problem, self._sample)
@@ -158,9 +166,7 @@ class _Course:
             self._spreads = how.fade * (self._spreads + how.spread_rate * np.abs(slope))
             error, apart = self._judge.error(self._means)
             if not (error < FAR and np.abs(self._means).max() < FAR and self._spreads.max() < FAR):
-                raise DataError(
-                    f"training diverged at epoch {self.done + 1}: lower the rate ({how.rate:g})", field="rate"
-                )
+                raise self._start.diverged(self.done + 1, *how.remedy)
         self._errors.append(error)
         self._units.append(self._problem.layout.sizes[1])
         if self._aside is None or self._is_best(self._aside):
@@ -208,7 +214,14 @@ class _Course:
             progress((begun + share * options.epochs) / how.epochs, f"{layout.sizes[1]} hidden units settle, {message}")
 
         found = train(
-            self._problem, means, self._sample, options, self._rng, validation=self._validation, progress=tell
+            self._problem,
+            means,
+            self._sample,
+            options,
+            self._rng,
+            validation=self._validation,
+            start=self._start,
+            progress=tell,
         )
         history = found.history
         if self._validation is None or history.validation.min() < min(self._judged):
@@ -222,9 +235,8 @@ class _Course:
         """The best network, or the last."""
         best_epoch, layout, means = self._best
         units: IntArray = np.array(self._units)
-        return Grown(
-            layout, means, History(np.array(self._errors), np.array(self._judged), best_epoch), units, self.stopped
-        )
+        history = History(np.array(self._errors), np.array(self._judged), best_epoch)
+        return Grown(layout, means, history, units, self.stopped, self._start)
 
 
 def indecision(layout: Layout, means: FloatArray, spreads: FloatArray) -> FloatArray:

@@ -10,6 +10,7 @@ from learners.base import Progress, no_progress
 from learners.errors import ParameterError
 from learners.neural.layout import Layout
 from learners.neural.problem import Problem, Sample
+from learners.neural.start import Start
 from learners.neural.training import History, Options, Trained, train
 from learners.types import FloatArray, IntArray
 
@@ -24,6 +25,7 @@ class Grown:
         units: hidden units in each epoch, shape (E,).
         stopped: ``goal``, ``margin``, ``epochs``, ``units`` (there may be no more) or ``patience`` (the
             validation error became no less).
+        start: where it began.
     """
 
     layout: Layout
@@ -31,6 +33,7 @@ class Grown:
     history: History
     units: IntArray
     stopped: str
+    start: Start
 
 
 def create_nodes(
@@ -58,8 +61,7 @@ def create_nodes(
         progress: told the epoch; may raise ``Cancelled``.
 
     Raises:
-        ParameterError: the network has not one hidden layer, or ``flat`` is not given.
-        DataError: training diverged.
+        ParameterError: the network has not one hidden layer, ``flat`` is not given, or training diverged.
     """
     if problem.layout.n_layers != 2:
         raise ParameterError("dynamic node creation grows a single hidden layer")
@@ -70,7 +72,7 @@ def create_nodes(
     while True:
         left = replace(options, epochs=options.epochs - growth.done)
         tell = growth.portion(progress, problem.layout.sizes[1])
-        trained = train(problem, theta, sample, left, rng, validation=validation, progress=tell)
+        trained = train(problem, theta, sample, left, rng, validation=validation, start=growth.start, progress=tell)
         growth.add(problem.layout, trained)
         stopped = growth.ended(trained, most_units)
         if stopped:
@@ -95,6 +97,11 @@ class _Growth:
         self._epochs = epochs
         self._stretches: list[tuple[Layout, Trained]] = []
         self._best = 0
+
+    @property
+    def start(self) -> Start | None:
+        """Where the first training began."""
+        return self._stretches[0][1].start if self._stretches else None
 
     @property
     def done(self) -> int:
@@ -139,4 +146,5 @@ class _Growth:
             np.concatenate(parts) for parts in zip(*((h.errors, h.validation) for h in histories), strict=True)
         )
         units = np.repeat([one.sizes[1] for one, _ in self._stretches], lengths)
-        return Grown(layout, kept.theta, History(errors, judged, best), units, stopped)
+        start = self._stretches[0][1].start
+        return Grown(layout, kept.theta, History(errors, judged, best), units, stopped, start)

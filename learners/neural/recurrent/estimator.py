@@ -12,6 +12,7 @@ from learners.base import Progress
 from learners.errors import DataError, ParameterError, quoted
 from learners.neural.examples import Examples, Learned, Part
 from learners.neural.inputs import AnyInputs, expected_inputs
+from learners.neural.outcome import columns, notes, verdict
 from learners.neural.recurrent.inputs import StepInputs, longest
 from learners.neural.recurrent.learning import Errors, learn
 from learners.neural.recurrent.network import RecurrentNetwork
@@ -21,7 +22,7 @@ from learners.neural.recurrent.state import State, columns_before, steps_before
 from learners.neural.recurrent.structure import Structure
 from learners.neural.recurrent.teaching import NEXT, Following, Lesson, check_following, following, lesson
 from learners.neural.targets import ClassTarget, Link, NumberTarget
-from learners.neural.training import Options, Trained
+from learners.neural.training import Options
 from learners.params import learner
 from learners.table import Column, Kind, Series, Table
 from learners.types import FloatArray, IntArray
@@ -184,19 +185,22 @@ class StepwiseEstimator(StepwiseParameters):
         sharing = self._sharing(structure)
         clip = None if self.clip is None else float(self.clip)
         errors = Errors(self._piece(), clip, float(self.decay), sharing)
-        rng = np.random.default_rng(examples.seed)
+        rng, options = np.random.default_rng(examples.seed), self._options()
         trained = learn(
             structure,
             self._delays,
             self._lesson(examples.training),
             validation,
             errors,
-            self._options(),
+            options,
             rng,
             progress,
         )
         n_weights = structure.n_weights if sharing is None else sharing.n_free
-        return _learned(RecurrentNetwork(structure, trained.theta, self._delays), trained, n_weights)
+        history, error = trained.history, trained.error
+        warnings = verdict(trained.start, error, float(history.errors[0]), options.remedy)
+        network = RecurrentNetwork(structure, trained.theta, self._delays)
+        return Learned(network, columns(history), notes(n_weights, history, trained.stopped, error), warnings)
 
     def _options(self) -> Options:
         return Options(
@@ -232,18 +236,3 @@ def _refitted(outputs: NumberTarget | ClassTarget, found: Following, weights: Fl
 def _forgetting(column: Column) -> Column:
     """An open column that knows no more of the training rows than how many numbers a step has."""
     return replace(column, levels=column.levels[: column.kind is Kind.SEQUENCE]) if column.is_open else column
-
-
-def _learned(network: RecurrentNetwork, trained: Trained, n_weights: int) -> Learned:
-    history = trained.history
-    columns = {"epoch": np.arange(1.0, len(history.errors) + 1.0), "training_error": history.errors}
-    notes: dict[str, Any] = {
-        "weights": n_weights,
-        "epochs": len(history.errors),
-        "stopped": trained.stopped,
-        "training_error": float(history.errors[-1]),
-    }
-    if len(history.validation):
-        columns["validation_error"] = history.validation
-        notes |= {"best_epoch": history.best_epoch, "validation_error": float(history.validation.min())}
-    return Learned(network, columns, notes)

@@ -9,13 +9,14 @@ import numpy as np
 
 from learners._accel import kernel
 from learners.base import Progress
-from learners.errors import ParameterError
 from learners.neural.epochs import FAR, fresh_marks
 from learners.neural.optimizers import STEPS, How, Run, step
 from learners.neural.recurrent.sharing import Sharing
 from learners.neural.recurrent.structure import Structure
 from learners.neural.recurrent.teaching import Lesson
 from learners.neural.recurrent.unfolding import Taught, unfold
+from learners.neural.start import Start, constant_error
+from learners.neural.targets import LAST
 from learners.neural.training import History, Options, Trained
 from learners.types import FloatArray, IntArray
 
@@ -57,13 +58,14 @@ def learn(
         progress: told after each epoch; may raise ``Cancelled``.
 
     Raises:
-        ParameterError: errors or weights grew without bounds; says at which epoch.
+        ParameterError: errors or weights grew without bounds; says at which epoch, and what to change.
     """
     teacher = _Teacher(structure, delays, training, errors)
     judge = None if validation is None else _Teacher(structure, delays, validation, errors)
     theta = structure.initial(rng)
     if errors.sharing is not None:
         theta = errors.sharing.alike(theta)
+    start = teacher.start(structure, theta)
     how, run = options.how(teacher.n_sequences), _run(theta, options)
     met: list[float] = []
     judged: list[float] = []
@@ -74,9 +76,10 @@ def learn(
             error += teacher.error(run.theta, chosen, run.gradient)
             follow(how, run)
         met.append(error / teacher.total)
-        _check(run.theta, met[-1], epoch, how)
+        if not (met[-1] < FAR and (np.abs(run.theta) < FAR).all()):
+            raise start.diverged(epoch, *options.remedy)
         if judge is not None:
-            judged.append(judge.error(run.theta, np.arange(judge.n_sequences), np.zeros_like(run.theta)) / judge.total)
+            judged.append(judge.mean_error(run.theta))
             if judged[-1] == min(judged):
                 run.best[:] = run.theta
         progress(epoch / options.epochs, f"epoch {epoch} of {options.epochs}, error {met[-1]:.4g}")
@@ -84,8 +87,10 @@ def learn(
             stopped = "patience"
             break
     if judge is None:
-        return Trained(run.theta, History(np.array(met), best_epoch=len(met)), stopped)
-    return Trained(run.best, History(np.array(met), np.array(judged), int(np.argmin(judged)) + 1), stopped)
+        found, history = run.theta, History(np.array(met), best_epoch=len(met))
+    else:
+        found, history = run.best, History(np.array(met), np.array(judged), int(np.argmin(judged)) + 1)
+    return Trained(found, history, stopped, start, teacher.mean_error(found))
 
 
 @kernel
@@ -129,6 +134,17 @@ class _Teacher:
         self.total = float(weights.sum())
         self.n_sequences = len(starts) - 1
 
+    def start(self, structure: Structure, theta: FloatArray) -> Start:
+        """Where training begins, with these weights."""
+        taught = self._taught
+        loss = "squared" if structure.link == "identity" else "cross-entropy"
+        constant = constant_error(taught.targets, taught.weights, loss, LAST[structure.link])
+        return Start(self.mean_error(theta), constant, float(np.abs(taught.inputs).max(initial=0.0)))
+
+    def mean_error(self, theta: FloatArray) -> float:
+        """Of all sequences, without decay."""
+        return self.error(theta, np.arange(self.n_sequences), np.zeros_like(theta)) / self.total
+
     def error(self, theta: FloatArray, chosen: IntArray, gradient: FloatArray) -> float:
         """The summed error of some sequences; ``gradient`` becomes that of their mean error, with decay, clipped."""
         gradient[:] = 0.0
@@ -151,8 +167,3 @@ def _batches(n_rows: int, size: int, rng: np.random.Generator) -> Iterator[IntAr
     order = rng.permutation(n_rows)
     for first in range(0, n_rows, size):
         yield order[first : first + size]
-
-
-def _check(theta: FloatArray, error: float, epoch: int, how: How) -> None:
-    if not (error < FAR and (np.abs(theta) < FAR).all()):
-        raise ParameterError(f"training diverged at epoch {epoch}: lower the rate ({how.rate:g})", field="rate")

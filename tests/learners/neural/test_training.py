@@ -74,7 +74,7 @@ def test_training_that_diverges_says_when_and_what_to_do() -> None:
         options = Options(optimizer, rate=1e60 if optimizer == "adam" else 10.0, batch=batch, epochs=500)
         with pytest.raises(ParameterError, match=r"diverged at epoch \d+: lower the rate"):
             train(Problem(LINE, "squared"), np.ones(2), rows, options, np.random.default_rng(0))
-    with pytest.raises(ParameterError, match="diverged at epoch 1"):
+    with pytest.raises(ParameterError, match=r"cannot begin: .* error was (inf|nan)"):
         train(Problem(LINE, "squared"), np.full(2, np.inf), rows, Options("rprop"), np.random.default_rng(0))
 
 

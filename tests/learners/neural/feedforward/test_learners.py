@@ -193,14 +193,6 @@ def test_a_training_that_diverges_says_when_and_what_to_lower() -> None:
     assert not model.is_fitted
 
 
-def test_a_training_that_ends_worse_than_it_began_warns() -> None:
-    table, target = read("iris", "class")
-    astray = NeuralNetworkClassifier.from_params({"optimizer": "sgd", "rate": 100.0, "epochs": 20}).fit(table, target)
-    (warning,) = astray.training_notes()["warnings"]
-    assert warning.endswith("lower the rate")
-    assert "warnings" not in NeuralNetworkClassifier.from_params({"epochs": 20}).fit(table, target).training_notes()
-
-
 def test_columns_of_text_enter_as_they_are() -> None:
     table = Table.from_columns(
         {

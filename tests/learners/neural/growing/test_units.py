@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from learners.errors import Cancelled, DataError, ParameterError
+from learners.errors import Cancelled, ParameterError
 from learners.neural.forward import Network
 from learners.neural.growing.meiosis import Meiosis, divide, divided, indecision
 from learners.neural.growing.nodes import create_nodes, widened
@@ -200,7 +200,7 @@ def test_growing_can_be_cancelled_diverges_with_a_reason_and_refuses_what_it_can
     with pytest.raises(ParameterError, match="flat and slope"):
         create_nodes(_problem(rows), rows, Options(), np.random.default_rng(0), most_units=5)
     linear = Problem(Layout((3, 1, 1), ("linear", "linear")), "squared")
-    with pytest.raises(DataError, match=r"diverged at epoch \d+: lower the rate"):
+    with pytest.raises(ParameterError, match=r"diverged at epoch \d+: lower the rate"):
         divide(linear, rows, Meiosis(rate=1e30), np.random.default_rng(0))
     for wrong in ({"rate": 0.0}, {"fade": 1.0}, {"spread": -1.0}, {"every": 0}, {"settling": 1.0}):
         with pytest.raises(ParameterError):

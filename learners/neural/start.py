@@ -1,0 +1,79 @@
+"""Where training begins: the error before the first step, beside that of the best answer that is one for all rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from learners.errors import ParameterError
+from learners.neural.epochs import FAR
+from learners.types import FloatArray
+
+#: So many times the error of a constant answer is beyond any sense.
+SENSELESS = 1e6
+#: Inputs beyond this, which no scaling of some thousand rows makes, are at fault rather than the initial weights.
+_LARGE = 100.0
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where training begins.
+
+    Attributes:
+        error: mean loss of the training rows before the first step.
+        constant: the least mean loss that one answer to all of them has.
+        largest: of the inputs, in magnitude.
+        range_name: the parameter that initial weights are drawn by.
+    """
+
+    error: float
+    constant: float
+    largest: float
+    range_name: str = "initial_scale"
+
+    def __post_init__(self) -> None:
+        if not self.error < FAR:
+            message, field = self.fault()
+            raise ParameterError(f"training cannot begin: {message}", field=field)
+
+    @property
+    def is_senseless(self) -> bool:
+        """Whether what training begins with is at fault, whatever comes of it."""
+        return self.error > SENSELESS * max(self.constant, 1.0)
+
+    def fault(self) -> tuple[str, str]:
+        """What is wrong with a start whose error is large, and the parameter to change."""
+        begun = f"before the first step the error was {self.error:.3g}, where a constant answer has {self.constant:.3g}"
+        if self.largest > _LARGE:
+            return f"{begun}; inputs reach {self.largest:.3g} in magnitude: give scaling = standard or range", "scaling"
+        return f"{begun}; initial weights are too large: lower {self.range_name}", self.range_name
+
+    def diverged(self, epoch: int, advice: str, field: str) -> ParameterError:
+        """What is raised of errors or weights that grew without bounds.
+
+        Args:
+            epoch: when.
+            advice, field: what to do, and the parameter to change, where the start was well.
+        """
+        if self.is_senseless:
+            advice, field = self.fault()
+        return ParameterError(f"training diverged at epoch {epoch}: {advice}", field=field)
+
+
+def constant_error(targets: FloatArray, weights: FloatArray, loss: str, last: str) -> float:
+    """The least mean loss that one answer to all rows has, which is their mean; in the loss's own unit.
+
+    Args:
+        targets: shape (n, O).
+        weights: shape (n,), >= 0, not all 0.
+        loss: one of :data:`learners.neural.layout.LOSSES`.
+        last: activation of the output units.
+    """
+    shares = weights / weights.sum()
+    means = shares @ targets
+    if loss == "squared":
+        return 0.5 * float((shares @ (targets - means) ** 2).sum())
+    parts = means if last == "softmax" else np.concatenate([means, 1.0 - means])
+    kept = parts[parts > 0]
+    return max(0.0, -float(kept @ np.log(kept)))

@@ -1,0 +1,201 @@
+"""What is told of a training's end: the error of the stored network, beside that of a constant answer."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax
+from sklearn.datasets import load_iris
+from sklearn.metrics import log_loss
+
+from learners.base import Learner
+from learners.errors import ParameterError
+from learners.neural import (
+    Autoencoder,
+    CascadeCorrelationClassifier,
+    CascadeCorrelationRegressor,
+    GrowingNetworkClassifier,
+    GrowingNetworkRegressor,
+    NeuralNetworkClassifier,
+    NeuralNetworkRegressor,
+    RecurrentNetworkClassifier,
+    RecurrentNetworkRegressor,
+    TimeDelayNetworkRegressor,
+)
+from learners.neural.start import constant_error
+from learners.table import Table
+
+FLOWERS, SPECIES = load_iris(return_X_y=True)
+KINDS = np.array(["a", "b", "c"])[SPECIES]
+LONG = np.where(FLOWERS[:, 0] > 5.8, "yes", "no")
+STEPS = Table.from_columns({"past": np.random.default_rng(0).normal(size=(60, 5)).tolist()})
+
+
+def _sums() -> Any:
+    return np.array([steps[:, 0].sum() for steps in STEPS.columns[0].sequences])
+
+
+@pytest.mark.parametrize("loss", ["squared", "cross-entropy", "softmax"])
+def test_no_constant_answer_has_a_lesser_error(loss: str) -> None:
+    """Beside a search for one by numeric minimisation."""
+    rng = np.random.default_rng(0)
+    targets, weights = rng.dirichlet(np.ones(3), 20), rng.uniform(0, 2, 20)
+
+    def mean_loss(scores: Any) -> float:
+        if loss == "squared":
+            losses = 0.5 * ((scores - targets) ** 2).sum(axis=1)
+        elif loss == "softmax":
+            losses = -(targets * log_softmax(scores)).sum(axis=1)
+        else:
+            losses = -(targets * np.log(expit(scores)) + (1 - targets) * np.log(expit(-scores))).sum(axis=1)
+        return float(weights @ losses / weights.sum())
+
+    given = ("squared", "linear") if loss == "squared" else ("cross-entropy", "softmax")
+    given = ("cross-entropy", "sigmoid") if loss == "cross-entropy" else given
+    least = minimize(mean_loss, np.zeros(3)).fun
+    assert constant_error(targets, weights, *given) == pytest.approx(least, rel=1e-8)
+
+
+def test_of_one_class_alone_a_constant_answer_has_no_error() -> None:
+    assert constant_error(np.ones((3, 1)), np.ones(3), "cross-entropy", "sigmoid") == 0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"optimizer": "sgd"},
+        {"optimizer": "quickprop"},
+        {"optimizer": "rprop"},
+        {"optimizer": "lbfgs"},
+        {"jitter": 0.3},
+        {"pruning": "magnitude", "prune_epochs": 5},
+    ],
+)
+def test_the_training_error_is_that_of_the_stored_network(settings: dict[str, Any]) -> None:
+    classes = NeuralNetworkClassifier.from_params({"epochs": 30} | settings).fit(FLOWERS, KINDS)
+    told = classes.training_notes()["training_error"]
+    assert told == pytest.approx(log_loss(KINDS, classes.predict_proba(FLOWERS)), rel=1e-9)
+    number = FLOWERS[:, 3]
+    numbers = NeuralNetworkRegressor.from_params({"epochs": 30} | settings).fit(FLOWERS[:, :3], number)
+    squares = 0.5 * ((numbers.predict(FLOWERS[:, :3]) - number) ** 2).mean() / number.var()
+    assert numbers.training_notes()["training_error"] == pytest.approx(squares, rel=1e-9)
+
+
+def test_the_training_error_of_other_families_is_that_of_the_stored_network() -> None:
+    growing = [GrowingNetworkClassifier(epochs=300), GrowingNetworkClassifier(growth="meiosis", epochs=300)]
+    for model in (*growing, CascadeCorrelationClassifier(max_hidden=2, loss="cross-entropy")):
+        told = model.fit(FLOWERS, LONG).training_notes()["training_error"]
+        assert told == pytest.approx(log_loss(LONG, model.predict_proba(FLOWERS)), rel=1e-6)
+    sums = _sums()
+    for network in (RecurrentNetworkRegressor(epochs=30), TimeDelayNetworkRegressor(epochs=30)):
+        squares = 0.5 * ((network.fit(STEPS, sums).predict(STEPS) - sums) ** 2).mean() / sums.var()
+        assert network.training_notes()["training_error"] == pytest.approx(squares, rel=1e-9)
+    coder = Autoencoder(epochs=30).fit(FLOWERS)
+    told = coder.training_notes()["training_error"]  # half the sum over four inputs; answers are means
+    assert told == pytest.approx(2 * coder.predict(FLOWERS).mean(), rel=1e-9)
+
+
+def test_with_rows_held_out_it_is_that_of_the_weights_that_are_kept() -> None:
+    """Of as many epochs as were kept the same network comes, whose training rows are those not held out."""
+    held = {"validation_fraction": 0.3, "optimizer": "rprop", "rate": 0.5, "decay": 0.0}
+    model = NeuralNetworkClassifier.from_params(held).fit(FLOWERS, KINDS)
+    notes = model.training_notes()
+    assert notes["best_epoch"] < notes["epochs"]
+    again = NeuralNetworkClassifier.from_params(held | {"epochs": notes["best_epoch"]}).fit(FLOWERS, KINDS)
+    np.testing.assert_array_equal(again.network_.theta, model.network_.theta)
+    assert again.training_notes()["training_error"] == notes["training_error"]
+    following = model.history_["training_error"][notes["best_epoch"]]  # all rows are one batch: before the next step
+    assert notes["training_error"] == pytest.approx(following, rel=1e-12)
+
+
+WORSE: dict[str, tuple[Learner, Any, Any, str]] = {
+    "descent": (
+        NeuralNetworkClassifier(optimizer="sgd", rate=10.0, decay=0.0),
+        FLOWERS,
+        KINDS,
+        r"lower the rate \(10\)",
+    ),
+    "growing": (GrowingNetworkClassifier(optimizer="sgd", rate=100.0), FLOWERS, LONG, r"lower the rate \(100\)"),
+    "meiosis": (
+        GrowingNetworkClassifier(growth="meiosis", spread=100.0, spread_rate=100.0, epochs=50, settling=0.0),
+        FLOWERS,
+        LONG,
+        r"lower spread \(100\) and spread_rate \(100\)",
+    ),
+    "recurrent": (
+        RecurrentNetworkRegressor(optimizer="adam", rate=100.0),
+        STEPS,
+        _sums(),
+        r"lower the rate \(100\)",
+    ),
+    "recurrent-classes": (
+        RecurrentNetworkClassifier(optimizer="adam", rate=100.0),
+        STEPS,
+        np.where(_sums() > 0, "yes", "no"),
+        r"lower the rate \(100\)",
+    ),
+    "time-delay": (
+        TimeDelayNetworkRegressor(optimizer="sgd", rate=100.0, activation="relu"),
+        STEPS,
+        _sums(),
+        r"lower the rate \(100\)",
+    ),
+    "large weights": (
+        NeuralNetworkClassifier(initial="uniform", initial_scale=100.0, epochs=5, decay=0.0),
+        FLOWERS,
+        KINDS,
+        "lower initial_scale",
+    ),
+    "few epochs": (Autoencoder(epochs=2), FLOWERS, None, "give more epochs, or another rate"),
+    "autoencoder": (Autoencoder(rate=30.0, activation="tanh"), FLOWERS, None, r"lower the rate \(30\)"),
+}
+
+
+@pytest.mark.parametrize("case", WORSE)
+def test_a_network_that_answers_worse_than_a_constant_warns(case: str) -> None:
+    model, rows, target, advice = WORSE[case]
+    (warning,) = model.fit(rows, target).training_notes()["warnings"]
+    reached = re.escape(f"{model.training_notes()['training_error']:.3g}")
+    assert re.match(rf"the network answers worse than a constant would, .* {reached} beside \S+; .*{advice}$", warning)
+
+
+def test_networks_that_learn_do_not_warn() -> None:
+    for model in (
+        NeuralNetworkClassifier(epochs=20),
+        NeuralNetworkClassifier(epochs=20, validation_fraction=0.2),
+        GrowingNetworkClassifier(epochs=200),
+        GrowingNetworkClassifier(growth="meiosis", epochs=400),
+        CascadeCorrelationClassifier(max_hidden=1),
+    ):
+        assert "warnings" not in model.fit(FLOWERS, KINDS).training_notes()
+    for numbers in (GrowingNetworkRegressor(epochs=200), CascadeCorrelationRegressor(max_hidden=1)):
+        assert "warnings" not in numbers.fit(FLOWERS[:, :3], FLOWERS[:, 3]).training_notes()
+
+
+def test_an_error_beyond_any_sense_is_refused() -> None:
+    deep = {"hidden_units": (50,) * 5, "activation": "relu", "initial": "uniform", "initial_scale": 100.0}
+    for optimizer in ("adam", "lbfgs"):
+        model = NeuralNetworkClassifier.from_params(deep | {"optimizer": optimizer, "epochs": 2})
+        with pytest.raises(ParameterError, match=r"training diverged: .* lower initial_scale$") as caught:
+            model.fit(FLOWERS, LONG)
+        assert caught.value.field == "initial_scale"
+        assert not model.is_fitted
+
+
+def test_what_was_large_before_the_first_step_is_to_blame() -> None:
+    deep = {"hidden_units": (50,) * 5, "activation": "relu", "optimizer": "sgd", "rate": 1e-9}
+    large = deep | {"initial": "uniform", "initial_scale": 100.0}
+    with pytest.raises(ParameterError, match=r"diverged at epoch 1: .* lower initial_scale$") as caught:
+        NeuralNetworkClassifier.from_params(large).fit(FLOWERS, LONG)
+    assert caught.value.field == "initial_scale"
+    with pytest.raises(ParameterError, match=r"training cannot begin: .* lower initial_scale$") as caught:
+        NeuralNetworkRegressor.from_params(large | {"hidden_units": (500,) * 10}).fit(FLOWERS[:4], [1.0, 2, 3, 4])
+    assert caught.value.field == "initial_scale"
+    with pytest.raises(ParameterError, match=r"inputs reach 7.9e\+29 in magnitude: give scaling") as caught:
+        NeuralNetworkRegressor.from_params(deep | {"scaling": "none"}).fit(FLOWERS * 1e29, SPECIES)
+    assert caught.value.field == "scaling"
