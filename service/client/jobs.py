@@ -44,7 +44,7 @@ class Jobs(Connection):
             if time.monotonic() > until:
                 raise TimeoutError(f"job {job_id} is still {found['state']} after {timeout:g} s")
             time.sleep(pause)
-            pause = min(pause * 1.5, 1.0)
+            pause = min(pause * 1.25, 1.0)  # a quarter more than the job takes, at most
 
     def events(self, job_id: str, *, after: int = 0) -> Iterator[Json]:
         """What happens in a job as it happens, until it ends: ``{"id", "event", "data"}``."""
