@@ -22,6 +22,7 @@ from collections.abc import Set
 import numpy as np
 
 from learners.reasons.boxes import Boxes
+from learners.reasons.coordinate_search import CoordinateSearch
 from learners.reasons.demands import Demands
 from learners.reasons.mixed_search import Allowance, MixedSeeker
 from learners.reasons.near_region import Fork, NearRegion
@@ -65,16 +66,32 @@ class DividedSearch:
         self._regions: list[tuple[Key, int, NearRegion, int]] = []
         self._ways: list[tuple[Key, int, Way]] = []
         self._found: list[frozenset[int]] = []
-        self._singles = self._changes_of_one()
+        self._early = [self._entry(way) for way in self._changes_of_one()]
+        self._has_descended = False
 
-    def _changes_of_one(self) -> list[tuple[Key, int, Way]]:
+    def _entry(self, way: Way) -> tuple[Key, int, Way]:
+        return self._seeker.steps.key(way.cost, way.distance), next(self._numbers), way
+
+    def _changes_of_one(self) -> list[Way]:
         """The nearest rows in which one column changes: no other one can be farther and nearest."""
         seeker, row = self._seeker, self._row
         below = seeker.learner.packed_tree_.steps(row)
         singles = SingleChanges(self._boxes, row, below, seeker.margins, seeker.slack, seeker.steps)
         self._allowance.spend(singles.looked_at)
-        ways = singles.nearest(seeker.hold)
-        return [(seeker.steps.key(way.cost, way.distance), next(self._numbers), way) for way in ways]
+        return singles.nearest(seeker.hold)
+
+    def _descend(self) -> None:
+        """Look once for a row that is nearer than those, for what is farther need not be looked at."""
+        self._has_descended = True
+        seeker, boxes = self._seeker, self._boxes
+        budget = min((key for key, _, _ in self._early), default=_ALL)
+        within = self._prices.within(budget)
+        leaves = within[boxes.nodes.n_children[within] == 0]
+        self._allowance.spend(_NODE * len(leaves))
+        near = CoordinateSearch(boxes, self._row, self._demands, leaves, seeker.margins, seeker.slack, seeker.steps)
+        way = near.nearest(budget[0])
+        if way is not None and seeker.holds_divided(way.cells):
+            self._early.append(self._entry(way))
 
     def ended(self) -> SearchEnded:
         """What is said where no row was found before the work that is allowed was done."""
@@ -105,12 +122,14 @@ class DividedSearch:
 
     def _grow(self) -> None:
         """Begin anew with a larger part of the tree; what was found is passed over."""
+        if self._n_leaves and not self._has_descended:
+            self._descend()
         keys, before = self._prices.keys, self._budget
         self._n_leaves = min(max(_FIRST_LEAVES, int(self._n_leaves * _GROWTH)), len(keys))
         last = self._n_leaves == len(keys)
         rounded = [rounded_key(*one) for one in keys[: self._n_leaves : _STEP].tolist()]
         self._budget = _ALL if last else rounded_key(*keys[self._n_leaves - 1].tolist())
-        self._ways = [one for one in self._singles if not self._is_passed_over(one[2].steps.keys())]
+        self._ways = [one for one in self._early if not self._is_passed_over(one[2].steps.keys())]
         heapq.heapify(self._ways)
         if self._ways and before < self._ways[0][0] < self._budget:
             self._budget = self._ways[0][0]  # until it is taken, nothing beyond matters

@@ -131,6 +131,10 @@ class MixedSeeker:
         table = Table(self.learner.columns_, np.asfortranarray(rows))
         return self.target.holds(answers_of(self.learner, table))
 
+    def holds_divided(self, cells: FloatArray) -> bool:
+        """Whether a row, shape (d,), is divided among leaves and has the wanted answer."""
+        return len(self.learner.packed_tree_.reach(cells)[0]) > 1 and bool(self.hold(cells[None])[0])
+
     def leaf(self, cells: FloatArray) -> int:
         """The leaf that takes the largest share of a row, of those with the wanted answer if there are any."""
         packed = self.learner.packed_tree_
