@@ -8,6 +8,10 @@ the wanted answer, the region is cut at the test on its way which keeps most fro
 regions hold all rows, so the rows are found nearest first. Budgets grow from leaf to leaf, and the part of the tree
 that is looked at with them: few changed rows need more than a few hundred nodes.
 
+Mostly nothing but known numbers can change as near as the nearest such row: a missing value that is filled in, and a
+nominal level that changes, is farther. Then :mod:`learners.reasons.number_search` finds it, among the nearest leaves
+first; for more a descent (:mod:`learners.reasons.coordinate_search`) says beyond which distance none is needed.
+
 A row that changes all columns of one that was found before, and others, is passed over.
 """
 
@@ -27,6 +31,7 @@ from learners.reasons.demands import Demands
 from learners.reasons.mixed_search import Allowance, MixedSeeker
 from learners.reasons.near_region import Fork, NearRegion
 from learners.reasons.near_tree import Key, NearTree, Prices
+from learners.reasons.number_search import NumberSearch
 from learners.reasons.records import SearchEnded
 from learners.reasons.region_steps import Way, rounded_key
 from learners.reasons.single_changes import SingleChanges
@@ -36,8 +41,12 @@ from learners.types import FloatArray
 
 #: Leaves of the first part, how many times as many the next one has, and after how many leaves a budget grows.
 _FIRST_LEAVES, _GROWTH, _STEP = 128, 2.5, 3
-#: What a node of a part takes of the time, in nodes of the work that is allowed.
-_NODE = 25
+#: Most nodes times regions that are looked at among known numbers: some hundredths of a second.
+MAX_CELLS = 1_500_000
+#: Leaves within which those are looked at first.
+_FEW_LEAVES = 320
+#: What a node of a part, and a leaf of the descent, takes of the time, in nodes of the work that is allowed.
+_NODE, _LEAF = 25, 40
 _ALL: Key = (math.inf, math.inf)
 
 
@@ -66,8 +75,8 @@ class DividedSearch:
         self._regions: list[tuple[Key, int, NearRegion, int]] = []
         self._ways: list[tuple[Key, int, Way]] = []
         self._found: list[frozenset[int]] = []
+        self._cells, self._has_descended = 0, False
         self._early = [self._entry(way) for way in self._changes_of_one()]
-        self._has_descended = False
 
     def _entry(self, way: Way) -> tuple[Key, int, Way]:
         return self._seeker.steps.key(way.cost, way.distance), next(self._numbers), way
@@ -79,19 +88,6 @@ class DividedSearch:
         singles = SingleChanges(self._boxes, row, below, seeker.margins, seeker.slack, seeker.steps)
         self._allowance.spend(singles.looked_at)
         return singles.nearest(seeker.hold)
-
-    def _descend(self) -> None:
-        """Look once for a row that is nearer than those, for what is farther need not be looked at."""
-        self._has_descended = True
-        seeker, boxes = self._seeker, self._boxes
-        budget = min((key for key, _, _ in self._early), default=_ALL)
-        within = self._prices.within(budget)
-        leaves = within[boxes.nodes.n_children[within] == 0]
-        self._allowance.spend(_NODE * len(leaves))
-        near = CoordinateSearch(boxes, self._row, self._demands, leaves, seeker.margins, seeker.slack, seeker.steps)
-        way = near.nearest(budget[0])
-        if way is not None and seeker.holds_divided(way.cells):
-            self._early.append(self._entry(way))
 
     def ended(self) -> SearchEnded:
         """What is said where no row was found before the work that is allowed was done."""
@@ -111,19 +107,18 @@ class DividedSearch:
                 if key is not None and self._regions[0][0] >= key:
                     return None
                 if self._allowance.is_spent:
-                    self.is_complete = False
-                    self._regions, self._n_leaves, self._budget = [], len(self._prices.keys), _ALL
+                    self._end()
                     continue
                 self._look_at(*heapq.heappop(self._regions))
             elif self._n_leaves == len(self._prices.keys) or (key is not None and self._budget >= key):
                 return None
             else:
-                self._grow()
+                self._grow(key)
 
-    def _grow(self) -> None:
+    def _grow(self, key: Key | None) -> None:
         """Begin anew with a larger part of the tree; what was found is passed over."""
-        if self._n_leaves and not self._has_descended:
-            self._descend()
+        if not self._found and self._look_among_numbers(key):
+            return
         keys, before = self._prices.keys, self._budget
         self._n_leaves = min(max(_FIRST_LEAVES, int(self._n_leaves * _GROWTH)), len(keys))
         last = self._n_leaves == len(keys)
@@ -140,6 +135,62 @@ class DividedSearch:
         whole = NearRegion(tree, tree.whole, range(len(tree.ids)), self._budget)
         self._ladder = [one for one in rounded if before < one < self._budget] + [self._budget]
         self._regions = [(max(before, (0.0, 0.0)), next(self._numbers), whole, 1)]
+
+    def _look_among_numbers(self, key: Key | None) -> bool:
+        """Find the nearest row of those within which only known numbers can change; whether that went any further."""
+        before, keys = self._budget, self._prices.keys
+        limit = min([_ALL if key is None else key, *(early for early, _, _ in self._early)])
+        small = min(limit, rounded_key(*keys[min(_FEW_LEAVES, len(keys)) - 1].tolist()))
+        if before < small and self._numbers_within(small) and (self._budget < small or small == limit):
+            return True
+        if before < limit and not self._has_descended:
+            self._descend(limit)
+            limit = min([limit, *(early for early, _, _ in self._early)])
+        if self._budget < limit < _ALL:
+            self._numbers_within(limit)
+        return self._budget > before
+
+    def _descend(self, limit: Key) -> None:
+        """Look for some row that is nearer, for what is farther need not be looked at then."""
+        self._has_descended = True
+        seeker, boxes = self._seeker, self._boxes
+        within = self._prices.within(limit)
+        leaves = within[boxes.nodes.n_children[within] == 0]
+        self._allowance.spend(_LEAF * len(leaves))
+        near = CoordinateSearch(boxes, self._row, self._demands, leaves, seeker.margins, seeker.slack, seeker.steps)
+        way = near.nearest(limit[0])
+        if way is not None and seeker.holds_divided(way.cells):
+            self._early.append(self._entry(way))
+
+    def _numbers_within(self, limit: Key) -> bool:
+        """Find the nearest row before a limit if only known numbers can change within it; whether that is so."""
+        seeker, boxes = self._seeker, self._boxes
+        if not NumberSearch.fits(boxes, self._row, seeker.steps, limit):
+            return False
+        kept = self._prices.within(limit)
+        numbers = NumberSearch(boxes, self._row, self._demands, kept, seeker.margins, seeker.slack, seeker.steps, limit)
+        is_complete = numbers.run(self._spend_cells, seeker.holds_divided)
+        if numbers.best is not None:
+            self._early.append(self._entry(numbers.best))
+        self._ways = self._early.copy()
+        heapq.heapify(self._ways)
+        self._regions, self._budget = [], numbers.limit
+        n_within = int(np.searchsorted(self._prices.keys[:, 0], numbers.limit[0], side="right"))
+        self._n_leaves = min(n_within, len(self._prices.keys) - 1)  # what is beyond has not been looked at
+        if not is_complete:
+            self._end()
+        return True
+
+    def _spend_cells(self, cells: int) -> bool:
+        """Count nodes of regions among numbers; whether more may be looked at."""
+        self._allowance.spend(cells)
+        self._cells += cells
+        return self._cells <= MAX_CELLS and not self._allowance.is_spent
+
+    def _end(self) -> None:
+        """Keep of what waits only the rows that were found."""
+        self.is_complete = False
+        self._regions, self._n_leaves, self._budget = [], len(self._prices.keys), _ALL
 
     def _spend(self, nodes: int) -> None:
         self._allowance.spend(_NODE * nodes)

@@ -1,0 +1,194 @@
+"""A near row that stays divided and has the wanted answer, found soon, though a nearer one may be left: one known
+number changes after the other.
+
+What a tree answers is a sum over leaves: of each its share by the values that stay missing, times whether the known
+numbers are within its box. While all numbers but one stay, that is a sum over intervals, which one pass tells for all
+values of that number. So the search goes from the row on, by the change that gains most for its distance, until
+one change more leads to the wanted answer, and then draws each number back as far as the others allow.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from learners.reasons.boxes import Boxes
+from learners.reasons.demands import Demands, nearest_numbers
+from learners.reasons.region_steps import RegionSteps, Way
+from learners.types import BoolArray, FloatArray, IntArray
+
+#: How often the search begins anew from what it found, without one of the changes.
+_ROUNDS = 4
+
+
+class _Column(NamedTuple):
+    """One number that may change; S stretches between thresholds, L leaves.
+
+    Attributes:
+        feature: its column.
+        cells, far, price: of each stretch the nearest value, how far it is, and what that counts; infinite without one.
+        begin, end: by leaf the first stretch within its box and the one after the last.
+        own: the row's own stretch.
+    """
+
+    feature: int
+    cells: FloatArray
+    far: FloatArray
+    price: FloatArray
+    begin: IntArray
+    end: IntArray
+    own: int
+
+
+class CoordinateSearch:
+    """The search of one row.
+
+    Args:
+        boxes: of the tree.
+        row: shape (d,).
+        demands: of the row.
+        leaves: that rows within the distance that is looked at may reach.
+        margins: of the answers of all nodes, shape (N, J): a row has the wanted answer if its means are not below 0.
+        slack: how far above 0 they shall be for rounding.
+        steps: what changes are allowed, and how they are compared.
+    """
+
+    def __init__(
+        self,
+        boxes: Boxes,
+        row: FloatArray,
+        demands: Demands,
+        leaves: IntArray,
+        margins: FloatArray,
+        slack: float,
+        steps: RegionSteps,
+    ) -> None:
+        self._row, self._steps, self._slack = row, steps, slack
+        moves = boxes.numeric & ~np.isnan(row) & ~steps.wishes.fixed
+        of_others = np.where(np.append(moves, False)[boxes.tested], 1.0, boxes.shares_of(demands.taken))
+        shares = boxes.multiply_paths(of_others)[leaves]
+        leaves, shares = leaves[shares > 0], shares[shares > 0]
+        states = boxes.last_states(leaves, np.flatnonzero(moves).tolist())
+        self._columns = [self._column(boxes, feature, nodes) for feature, nodes in states.items()]
+        self._worth = (shares[:, None] * margins[leaves]).T.copy()
+        self._at = [column.own for column in self._columns]
+        inside = [self._within(place) for place in range(len(self._columns))]
+        self._inside = np.array(inside, np.bool_).reshape(len(inside), len(leaves))
+        self._outside = (~self._inside).sum(axis=0)
+
+    def nearest(self, limit: float) -> Way | None:
+        """A row nearer than a limit, if one is found."""
+        best: list[int] | None = None
+        for round_ in range(_ROUNDS):
+            found = self._completed(limit)
+            if found is None and best is None:
+                return None
+            if found is not None:
+                self._put(found)
+                self._draw_back()
+                best, limit = self._at.copy(), self._total()
+            assert best is not None  # noqa: S101 - else it has ended
+            moved = sorted(self._moved(best), key=lambda place: -self._columns[place].price[best[place]])
+            if round_ >= len(moved):
+                break
+            self._put(best)
+            self._set(moved[round_], self._columns[moved[round_]].own)
+        assert best is not None  # noqa: S101 - else it has ended
+        return self._way(best)
+
+    def _column(self, boxes: Boxes, feature: int, nodes: IntArray) -> _Column:
+        low, high = boxes.low[nodes], boxes.high[nodes]
+        bounds = np.concatenate((low, high))
+        cuts = np.unique(bounds[np.isfinite(bounds)])
+        begin = np.where(low > -np.inf, np.searchsorted(cuts, low) + 1, 0)
+        end = np.where(high < np.inf, np.searchsorted(cuts, high) + 1, len(cuts) + 1)
+        row, steps = self._row, self._steps
+        features = np.full(len(cuts) + 1, feature)
+        bottoms, tops = np.append(-np.inf, cuts), np.append(cuts, np.inf)
+        blocked, cells, far = nearest_numbers(row, features, bottoms, tops, steps.wishes, steps.scales)
+        own = int(np.searchsorted(cuts, row[feature]))
+        blocked[own], cells[own], far[own] = False, row[feature], 0.0
+        price = np.where(blocked, np.inf, far * steps.weights[feature])
+        return _Column(feature, cells, far, price, np.minimum(begin, end), end, own)
+
+    def _within(self, place: int) -> BoolArray:
+        column, at = self._columns[place], self._at[place]
+        inside: BoolArray = (column.begin <= at) & (at < column.end)
+        return inside
+
+    def _set(self, place: int, stretch: int) -> None:
+        """Move one number."""
+        self._at[place] = stretch
+        inside = self._within(place)
+        self._outside += self._inside[place]
+        self._outside -= inside
+        self._inside[place] = inside
+
+    def _put(self, at: list[int]) -> None:
+        for place, stretch in enumerate(at):
+            if self._at[place] != stretch:
+                self._set(place, stretch)
+
+    def _moved(self, at: list[int]) -> list[int]:
+        return [place for place, column in enumerate(self._columns) if at[place] != column.own]
+
+    def _total(self) -> float:
+        """How far the numbers have moved."""
+        return sum(float(column.price[stretch]) for column, stretch in zip(self._columns, self._at, strict=True))
+
+    def _curve(self, place: int) -> FloatArray:
+        """The least margin with each value of one number, while the others stay."""
+        column = self._columns[place]
+        reached = np.flatnonzero(self._outside == ~self._inside[place])
+        begin, end, n = column.begin[reached], column.end[reached], len(column.cells)
+        sums = np.empty((len(self._worth), n))
+        for margin, worth in enumerate(self._worth[:, reached]):
+            steps = np.bincount(begin, worth, minlength=n + 1) - np.bincount(end, worth, minlength=n + 1)
+            sums[margin] = np.cumsum(steps[:-1])
+        worst: FloatArray = sums.min(axis=0)
+        return worst
+
+    def _completed(self, limit: float) -> list[int] | None:
+        """From where the numbers are on: the nearest that one change more leads to the wanted answer, on the way of the
+        changes that gain most for their distance."""
+        best: list[int] | None = None
+        while True:
+            total, step, gain = self._total(), None, 0.0
+            for place, column in enumerate(self._columns):
+                totals = total - column.price[self._at[place]] + column.price
+                worst = self._curve(place)
+                near = totals < limit
+                held = np.flatnonzero(near & (worst >= self._slack))
+                if len(held):
+                    stretch = int(held[np.argmin(totals[held])])
+                    best, limit = [*self._at[:place], stretch, *self._at[place + 1 :]], float(totals[stretch])
+                    near = totals < limit
+                farther = np.flatnonzero(near & (totals > total))
+                if len(farther):
+                    with np.errstate(over="ignore"):  # a step of next to nothing
+                        gains = (worst[farther] - worst[self._at[place]]) / (totals[farther] - total)
+                    most = int(np.argmax(gains))
+                    if gains[most] > gain:
+                        step, gain = (place, int(farther[most])), float(gains[most])
+            if step is None:
+                return best
+            self._set(*step)
+
+    def _draw_back(self) -> None:
+        """Move each number as far back as the others allow, those that count most first."""
+        before = np.inf
+        while self._total() < before:
+            before = self._total()
+            for place in sorted(self._moved(self._at), key=lambda one: -self._columns[one].price[self._at[one]]):
+                price = np.where(self._curve(place) >= self._slack, self._columns[place].price, np.inf)
+                if price.min() < self._columns[place].price[self._at[place]]:
+                    self._set(place, int(np.argmin(price)))
+
+    def _way(self, at: list[int]) -> Way:
+        cells, steps = self._row.copy(), {}
+        for place in self._moved(at):
+            column, stretch = self._columns[place], at[place]
+            cells[column.feature] = column.cells[stretch]
+            steps[column.feature] = float(column.far[stretch])
+        return self._steps.way(cells, steps)
