@@ -158,8 +158,8 @@ class NumberSearch:
     def _nearest(self, low: IntArray, high: IntArray) -> tuple[IntArray, BoolArray]:
         """Of regions, shape (R, columns), the nearest stretches, and whether there are some."""
         stretch = np.where(low > self._own, self._next[low], np.where(high < self._own, self._next[high], self._own))
-        exists: BoolArray = ((low <= stretch) & (stretch <= high)).all(axis=1)
-        return stretch, exists
+        inside: BoolArray = (low <= stretch) & (stretch <= high)
+        return stretch, np.all(inside, axis=1)
 
     def _push(self, low: IntArray, high: IntArray) -> None:
         """Put regions off that may be nearer than the limit."""
