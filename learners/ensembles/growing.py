@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from typing import TypeVar
 
@@ -26,36 +26,37 @@ def for_each(make: Make[Made], n_members: int, threads: int, progress: Progress,
     if threads == 1:
         return [make(member, _portion(progress, member, n_members, said)) for member in range(n_members)]
     stopped = False
+    members, made = iter(range(n_members)), dict[int, Made]()
 
     def check(share: float, message: str) -> None:
         if stopped:
             raise _Stopped
 
-    def make_one(member: int) -> Made:
-        check(0.0, "")
-        return make(member, check)
+    def make_some() -> None:
+        for member in members:  # the threads share them: each takes the next when it is ready
+            check(0.0, "")
+            made[member] = make(member, check)
 
     with ThreadPoolExecutor(min(threads, n_members)) as pool:
         # each in a copy of the context, which says whether kernels are compiled
-        futures = [pool.submit(copy_context().run, make_one, member) for member in range(n_members)]
+        futures = [pool.submit(copy_context().run, make_some) for _ in range(min(threads, n_members))]
         try:
             progress(0.0, said)
-            for done in _finished(futures):
-                progress(done / n_members, f"{done} of {n_members}: {said}")
+            while _are_at_work(futures):
+                progress(len(made) / n_members, f"{len(made)} of {n_members}: {said}")
         except BaseException:
             stopped = True
             raise
-        return [future.result() for future in futures]
+    progress(1.0, f"{n_members} of {n_members}: {said}")
+    return [made[member] for member in range(n_members)]
 
 
-def _finished(futures: list[Future[Made]]) -> Iterator[int]:
-    """How many are finished, again and again until all are."""
-    waiting = set(futures)
-    while waiting:
-        done, waiting = wait(waiting, timeout=_TICK, return_when=FIRST_COMPLETED)
-        for future in done:
-            future.result()
-        yield len(futures) - len(waiting)
+def _are_at_work(futures: list[Future[None]]) -> bool:
+    """Wait for a moment, or until all are finished; raises what one of them raised."""
+    done, waiting = wait(futures, timeout=_TICK, return_when=FIRST_EXCEPTION)
+    for future in done:
+        future.result()
+    return bool(waiting)
 
 
 def _portion(progress: Progress, member: int, n_members: int, said: str) -> Progress:
