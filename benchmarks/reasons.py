@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from learners._accel import uncompiled
 from learners.reasons import Search, Wishes, counterfactuals, next_question
 from learners.reasons.boxes import Boxes
+from learners.reasons.records import Ways
 from learners.rules import rules_of, to_text
 from learners.rules.render import to_json_text, to_markdown
 from learners.rules.sql import case_expression, select_statement
@@ -105,7 +106,7 @@ def found_by(model: DecisionTreeClassifier, search: Search, table: Table):
 
 
 def timed(action, rows, columns) -> tuple[list[float], int]:
-    """Milliseconds of processor time that each row takes, and how many answers are not exact."""
+    """Milliseconds of processor time that each row takes, and of how many the answer is not exact, or missing."""
     found, inexact = [], 0
     for row in rows:
         table = Table(columns, np.asfortranarray(row[None]))
@@ -113,7 +114,7 @@ def timed(action, rows, columns) -> tuple[list[float], int]:
         answer = action(table)
         found.append((time.process_time() - start) * 1e3)
         ways = answer[0] if isinstance(answer, list) else []
-        inexact += isinstance(ways, list) and any(not way.exact for way in ways)
+        inexact += isinstance(ways, Ways) and (ways.unfinished is not None or any(not way.exact for way in ways))
     return found, inexact
 
 

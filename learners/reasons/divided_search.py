@@ -42,7 +42,7 @@ from learners.types import FloatArray
 #: Leaves of the first part, how many times as many the next one has, and after how many leaves a budget grows.
 _FIRST_LEAVES, _GROWTH, _STEP = 128, 2.5, 3
 #: Most nodes times regions that are looked at among known numbers: some hundredths of a second.
-MAX_CELLS = 1_500_000
+MAX_CELLS = 1_000_000
 #: Leaves within which those are looked at first.
 _FEW_LEAVES = 320
 #: What a node of a part, and a leaf of the descent, takes of the time, in nodes of the work that is allowed.

@@ -14,6 +14,7 @@ import heapq
 import itertools
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +28,30 @@ from learners.types import BoolArray, FloatArray, IntArray
 #: Regions that are judged at once, and most nodes times regions of them.
 _AT_ONCE, _MOST_CELLS = 64, 400_000
 _TIE = 1e-9
+#: What a stretch costs that cannot be reached.
+_NEVER = 1e300
+
+
+class _Family(NamedTuple):
+    """The nodes of one depth, and those above them.
+
+    Attributes:
+        children: their places, those of each parent side by side.
+        parents: places, ascending.
+        starts: of each parent its first child among the children.
+        are_pairs: whether all parents have two.
+        divided: which parents divide a row.
+        parts, part_starts, fraction: the children of those, the first of each, and their shares.
+    """
+
+    children: slice
+    parents: IntArray
+    starts: IntArray
+    are_pairs: bool
+    divided: IntArray
+    parts: IntArray
+    part_starts: IntArray
+    fraction: FloatArray
 
 
 class NumberSearch:
@@ -121,6 +146,8 @@ class NumberSearch:
         self._price = self._far * steps.weights[features]
         self._price[self._own] = 0.0
         self._next = np.arange(len(blocked))
+        #: What it costs to come to a stretch above the row's own one or one beyond, and to one below.
+        self._up, self._down = np.zeros(len(blocked)), np.zeros(len(blocked))
         for place, column in enumerate(self._columns.tolist()):
             first, end, mine = int(self._firsts[column]), int(self._firsts[column + 1]), own[place]
             numbers = np.arange(first, end)
@@ -129,6 +156,9 @@ class NumberSearch:
             above = np.minimum.accumulate(up[::-1])[::-1]
             below = np.maximum.accumulate(down)
             self._next[first:end] = np.where(numbers > mine, above, np.where(numbers < mine, below, mine))
+            price = np.append(self._price[first:end], _NEVER)  # place -1 is none too
+            self._up[first:end] = np.where(numbers > mine, price[above - first], 0.0)
+            self._down[first:end] = np.where(numbers < mine, price[below - first], 0.0)
 
     def _set_nodes(self, demands: Demands, kept: IntArray, margins: FloatArray) -> None:
         """The nodes, by depth."""
@@ -144,9 +174,9 @@ class NumberSearch:
         self._levels = np.split(np.arange(len(ids)), np.cumsum(np.bincount(np.sort(depth)))[:-1])
         self._share = shares[ids]
         inner = boxes.nodes.n_children[ids] > 0
-        #: Nodes of which each child takes its share; at the others one of them is taken.
-        self._divides = inner & (demands.taken[ids] < 0) & ~np.append(self._moves, False)[boxes.nodes.feature[ids]]
-        self._fraction = np.where(self._divides[self._parent], boxes.nodes.fraction[ids], 1.0)
+        # of such nodes each child takes its share; of the others one is taken
+        divides = inner & (demands.taken[ids] < 0) & ~np.append(self._moves, False)[boxes.nodes.feature[ids]]
+        self._families = [self._family(level, divides, boxes.nodes.fraction[ids]) for level in self._levels[1:]]
         self._leaves = np.flatnonzero(~inner)
         self._margins = margins[ids].T.copy()
         self._mover = np.flatnonzero(moves[ids])
@@ -154,6 +184,29 @@ class NumberSearch:
         places[self._columns] = np.arange(len(self._columns))
         self._column = places[boxes.tested[ids]]
         self._begin, self._end = boxes.stretches.begin[ids], boxes.stretches.end[ids]
+        #: Of the nodes beneath a test on a number what their state costs, and what the one before it does.
+        asks = np.zeros(len(ids))
+        begin, end = self._begin[self._mover], self._end[self._mover]
+        exists = begin < end
+        asks[self._mover] = _NEVER
+        asks[self._mover[exists]] = np.maximum(self._up[begin[exists]], self._down[end[exists] - 1])
+        self._asks, self._asked = asks[self._mover], asks[self._before[self._mover]]
+
+    def _family(self, level: IntArray, divides: BoolArray, fraction: FloatArray) -> _Family:
+        parents, starts, counts = np.unique(self._parent[level], return_index=True, return_counts=True)
+        divided = divides[parents]
+        parts = np.flatnonzero(np.repeat(divided, counts))
+        part_starts = np.cumsum(counts[divided]) - counts[divided]
+        return _Family(
+            children=slice(int(level[0]), int(level[-1]) + 1),
+            parents=parents,
+            starts=starts,
+            are_pairs=bool((counts == 2).all()),
+            divided=np.flatnonzero(divided),
+            parts=parts,
+            part_starts=part_starts,
+            fraction=fraction[level[parts]],
+        )
 
     def _nearest(self, low: IntArray, high: IntArray) -> tuple[IntArray, BoolArray]:
         """Of regions, shape (R, columns), the nearest stretches, and whether there are some."""
@@ -177,10 +230,10 @@ class NumberSearch:
         """Leave regions out, take their nearest rows, or cut them."""
         stretch, _ = self._nearest(low, high)
         inside = self._reached(low, high, stretch)
-        worth = self._highest(inside)
         on_way = self._on_way(stretch)
         own = (self._share * self._margins)[:, self._leaves] @ on_way[self._leaves]
-        may = np.flatnonzero((worth[:, 0] >= -self._slack).all(axis=0))
+        worth = self._highest(inside, np.argmin(own, axis=0))
+        may = np.flatnonzero(worth[0] >= -self._slack)
         for region in may.tolist():
             if (own[:, region] >= -self._slack).all():
                 way = self._way(stretch[region])
@@ -188,53 +241,46 @@ class NumberSearch:
                 if key < self.limit and holds(way.cells):
                     self.best, self.limit = way, key
                     continue
-            margin = int(np.argmin(own[:, region]))
-            node = self._fork(worth[margin, :, region], inside[:, region], on_way[:, region])
+            node = self._fork(worth[:, region], inside[:, region], on_way[:, region])
             if node is not None:
                 self._cut(low[region], high[region], stretch[region], node)
 
     def _reached(self, low: IntArray, high: IntArray, stretch: IntArray) -> BoolArray:
-        """Which nodes rows of a region within the limit may reach, each by itself; shape (nodes, R)."""
+        """Which nodes rows of a region within the limit may reach, each by itself; shape (nodes, R).
+
+        Prices rise from the row's own stretch on, so what a node and a region ask of a number together costs as much as
+        the dearer of the two.
+        """
         nodes, limit = self._mover, self.limit[0] * (1 + _TIE)
         column = self._column[nodes]
-        first = np.maximum(self._begin[nodes, None], low.T[column])
-        last = np.minimum(self._end[nodes, None] - 1, high.T[column])
-        own = self._own[column, None]
-        exists = first <= last
-        top = len(self._next) - 1
-        above, below = self._next[np.minimum(first, top)], self._next[np.maximum(last, 0)]
-        nearest = np.where(first > own, above, np.where(last < own, below, own))
-        exists &= (first <= nearest) & (nearest <= last)
-        price = np.zeros((len(self._ids), len(low)))
-        price[nodes] = self._price[np.where(exists, nearest, own)]
         base = self._price[stretch].T
-        before = self._before[nodes]
-        more = np.zeros_like(price)
-        more[nodes] = price[nodes] - np.where(before[:, None] > 0, price[before], base[column])
-        inside = np.ones(price.shape, np.bool_)
-        inside[nodes] = exists
-        more[0] = base.sum(axis=0)
+        inside = np.ones((len(self._ids), len(low)), np.bool_)
+        inside[nodes] = (self._begin[nodes, None] <= high.T[column]) & (low.T[column] < self._end[nodes, None])
+        price = np.zeros(inside.shape)
+        of_region = base[column]
+        price[nodes] = np.maximum(self._asks[:, None], of_region) - np.maximum(self._asked[:, None], of_region)
+        price[0] = base.sum(axis=0)
         for level in self._levels[1:]:
             part = slice(level[0], level[-1] + 1)
-            above_ = self._parent[part]
-            more[part] += more[above_]
-            inside[part] &= inside[above_] & (more[part] <= limit)
+            above = self._parent[part]
+            price[part] += price[above]
+            inside[part] &= inside[above] & (price[part] <= limit)
         return inside
 
-    def _highest(self, inside: BoolArray) -> FloatArray:
-        """By margin, node and region the highest mean that is reached below, shape (J, nodes, R)."""
-        worth = np.full((len(self._margins), *inside.shape), -np.inf)
-        worth[:, self._leaves] = self._margins[:, self._leaves, None]
-        worth[:, ~inside] = -np.inf
-        for level in reversed(self._levels[1:]):
-            part = slice(level[0], level[-1] + 1)
-            parents, starts = np.unique(self._parent[part], return_index=True)
-            best = np.maximum.reduceat(worth[:, part], starts, axis=1)
-            divided = self._divides[parents]
-            if divided.any():
-                parts = worth[:, part] * self._fraction[part, None]
-                best = np.where(divided[:, None], np.add.reduceat(parts, starts, axis=1), best)
-            worth[:, parents] = np.where(inside[parents], best, -np.inf)
+    def _highest(self, inside: BoolArray, margins: IntArray) -> FloatArray:
+        """By node and region the highest mean of the region's margin that is reached below, shape (nodes, R)."""
+        worth = np.where(inside, 0.0, -np.inf)
+        worth[self._leaves] += self._margins[:, self._leaves].T[:, margins]
+        for family in reversed(self._families):
+            below = worth[family.children]
+            if family.are_pairs:
+                best = np.maximum(below[::2], below[1::2])
+            else:
+                best = np.maximum.reduceat(below, family.starts, axis=0)
+            if len(family.divided):
+                parts = below[family.parts] * family.fraction[:, None]
+                best[family.divided] = np.add.reduceat(parts, family.part_starts, axis=0)
+            worth[family.parents] += best
         return worth
 
     def _on_way(self, stretch: IntArray) -> BoolArray:
