@@ -101,6 +101,11 @@ class MemberTrees:
         return node_answers(self.nodes, regression=self.regression)
 
     @property
+    def n_values(self) -> int:
+        """Numbers in an answer."""
+        return 1 if self.regression else int(self.nodes.value.shape[1])
+
+    @property
     def roots(self) -> IntArray:
         return self.bounds[:-1]
 
@@ -136,7 +141,7 @@ class MemberTrees:
         compiled = None if hard or len(self) * n_rows < MANY_WALKS else self._compiled(threads)
         at_once = self._rows_at_once() if compiled is None else compiled.rows_at_once(len(cells))
         at_once = min(at_once, -(-n_rows // threads))
-        out = np.empty((n_rows, self._node_answers.shape[1]))
+        out = np.empty((n_rows, self.n_values))
 
         def answer(part: int, _: Progress) -> None:
             rows = slice(part * at_once, (part + 1) * at_once)
@@ -149,8 +154,7 @@ class MemberTrees:
 
     def _rows_at_once(self) -> int:
         """How many rows arrays answer together."""
-        n_values = int(self._node_answers.shape[1])
-        return min(max(1, _NUMBERS_AT_ONCE // (len(self) * n_values)), _ROWS_AT_ONCE)
+        return min(max(1, _NUMBERS_AT_ONCE // (len(self) * self.n_values)), _ROWS_AT_ONCE)
 
     def _compiled(self, threads: int) -> CompiledAnswers | None:
         """The way of many rows by machine code, made once, if there is a compiler."""

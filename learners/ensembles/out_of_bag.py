@@ -60,7 +60,7 @@ class Judged:
             rows = self.draws.left_out(member)
             return rows, self.members.of_member(member, self.cells, rows)
 
-        sums = np.zeros((len(self.target), self.members.packed.answers.shape[1]))
+        sums = np.zeros((len(self.target), self.members.n_values))
         counts = np.zeros(len(self.target))
         for rows, answers in for_each(answer, len(self.members), self.threads, progress, "judging rows out of bag"):
             sums[rows] += answers
