@@ -28,6 +28,7 @@ def run_epochs(
     """Go through the rows once for each entry of ``run.errors``, or until something ends it; returns how often.
 
     Where all rows are one batch, ``errors`` are those before the step, and a goal that is met ends the run without one.
+    A run without a gradient goes no way back, and makes no step.
 
     Args:
         sample: weights of mean 1. validation: the same; no rows: none is judged.

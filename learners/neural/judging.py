@@ -17,35 +17,45 @@ class Judge:
     Args:
         problem: what is minimised.
         sample: the rows; their weights are taken as shares of their sum.
+        room: of how many rows there is space for passes at least.
+
+    Attributes:
+        net, hold, space: the problem as the kernels know it, for other runs too.
+        sample: the rows, weighed.
     """
 
-    def __init__(self, problem: Problem, sample: Sample) -> None:
-        self._net, self._hold = problem.net(), problem.hold()
-        self._sample = weighed(sample)
-        self._none = self._sample._replace(inputs=self._sample.inputs[:0])
-        n_rows = len(self._sample.inputs)
-        self._space, self._rows = space(problem, n_rows), np.arange(n_rows)[None]
+    def __init__(self, problem: Problem, sample: Sample, room: int = 0) -> None:
+        self.net, self.hold = problem.net(), problem.hold()
+        self.sample = weighed(sample)
+        self._none = self.sample._replace(inputs=self.sample.inputs[:0])
+        n_rows = len(self.sample.inputs)
+        self.space, self._rows = space(problem, max(n_rows, room)), np.arange(n_rows)[None]
         self._last: Run | None = None
         self._how = How(STILL, n_rows, 0.0, 0.0, -1.0, -1.0, 1)
 
     def error(self, theta: FloatArray) -> tuple[float, float]:
         """The mean loss without decay, and the largest distance of an output from its target in any row."""
-        run = self._pass(theta)
+        run = self._pass(theta, 0)
         return float(run.errors[0]), float(run.marks[APART])
 
     def value_and_gradient(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Loss and decay, and the gradient of both, shape (P,)."""
-        run = self._pass(theta)
-        return float(run.errors[0]) + 0.5 * float(self._hold.decay @ theta**2), run.gradient.copy()
+        run = self._pass(theta, len(theta))
+        return float(run.errors[0]) + 0.5 * float(self.hold.decay @ theta**2), run.gradient.copy()
 
-    def _pass(self, theta: FloatArray) -> Run:
-        """The last pass again, if it was at the same weights: what steps ask of a gradient and of an error is one."""
-        if self._last is not None and np.array_equal(self._last.theta, theta):
-            return self._last
+    def _pass(self, theta: FloatArray, n_slopes: int) -> Run:
+        """The last pass again, if it was at the same weights: what steps ask of a gradient and of an error is one.
+
+        Args:
+            n_slopes: entries of the gradient; 0: no way back.
+        """
+        last = self._last
+        if last is not None and len(last.gradient) >= n_slopes and np.array_equal(last.theta, theta):
+            return last
         theta, none = np.array(theta, dtype=np.float64), np.zeros(0)
-        run = Run(theta, none, np.zeros(len(theta)), none, none, np.zeros(1), none, fresh_marks())
+        run = Run(theta, none, np.zeros(n_slopes), none, none, np.zeros(1), none, fresh_marks())
         with np.errstate(all="ignore"):
-            run_epochs(self._net, self._sample, self._none, self._rows, self._space, self._hold, self._how, run)
+            run_epochs(self.net, self.sample, self._none, self._rows, self.space, self.hold, self._how, run)
         self._last = run
         return run
 

@@ -196,7 +196,7 @@ def _back(net: Net, theta: FloatArray, units: FloatArray, deltas: FloatArray, n:
 @lean_inner_kernel
 def hold_gradient(theta: FloatArray, gradient: FloatArray, share: float, hold: Hold) -> None:
     """Sums to means, each row's share of which is told; decay is added, masked weights stand, tied ones move as one."""
-    for k in range(theta.shape[0]):
+    for k in range(gradient.shape[0]):
         gradient[k] = (share * gradient[k] + hold.decay[k] * theta[k]) * hold.free[k]
     _average(gradient, hold)
 

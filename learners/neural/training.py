@@ -12,7 +12,7 @@ from learners.errors import DataError, ParameterError, quoted
 from learners.neural import epochs, optimizers
 from learners.neural.judging import Judge, weighed
 from learners.neural.optimizers import RULES, How, Run
-from learners.neural.problem import Problem, Sample, Space, space
+from learners.neural.problem import Problem, Sample
 from learners.neural.quasi_newton import Ends, minimise
 from learners.neural.start import Start, constant_error
 from learners.types import FloatArray, IntArray
@@ -177,18 +177,18 @@ def train(
         ParameterError: errors or weights grew without bounds; says at which epoch, and names the rate, or what made
             them large before the first step.
     """
-    sample = weighed(sample)
     judged = None if validation is None else weighed(validation)
+    own = Judge(problem, sample, 0 if judged is None else len(judged.inputs))
+    sample = own.sample
     size = f"{len(sample.inputs)} rows, {problem.layout.n_weights} weights"
     progress(0.0, f"epoch 1 of {options.epochs} begins: {size}")
     if options.optimizer == "lbfgs" and problem.ignored:
         raise ParameterError("lbfgs follows the whole loss: no errors are ignored", field="ignored")
-    own = Judge(problem, sample)
     start = begun(problem, sample, own.error(problem.held(theta))[0]) if start is None else start
     if options.optimizer == "lbfgs":
         found, history, stopped = _quasi_newton(problem, theta, sample, options, judged, start, progress)
     else:
-        run = _Run(problem, theta, sample, judged, options, start)
+        run = _Run(problem, theta, own, judged, options, start)
         while run.is_on:
             n_epochs = run.epochs_at_once()
             run.go(run.varied(rng), run.orders(n_epochs, rng), n_epochs)
@@ -212,16 +212,16 @@ class _Run:
         self,
         problem: Problem,
         theta: FloatArray,
-        sample: Sample,
+        own: Judge,
         judged: Sample | None,
         options: Options,
         begun: Start,
     ) -> None:
+        sample = own.sample
         judge = sample._replace(inputs=sample.inputs[:0]) if judged is None else judged
         self._problem, self._sample, self._judge, self._options, self._begun = problem, sample, judge, options, begun
         self._how = options.how(len(sample.inputs))
-        self._net, self._hold = problem.net(), problem.hold()
-        self._space: Space = space(problem, max(self._how.batch, len(judge.inputs)))
+        self._net, self._hold, self._space = own.net, own.hold, own.space
         size = problem.layout.n_weights
         start = problem.held(theta)
         second = np.full(size, self._how.rate if options.optimizer == "rprop" else 0.0)
