@@ -16,6 +16,7 @@ from typing import Literal, Protocol, Self, TypeAlias
 import numpy as np
 
 from learners import link as links
+from learners.decisions import tie_width
 from learners.linear_function import LARGEST
 from learners.link import spread
 from learners.types import Array, FloatArray
@@ -23,8 +24,6 @@ from learners.types import Array, FloatArray
 Link: TypeAlias = links.Link | Literal["sigmoids"]
 #: The activation of the output units that goes with a link.
 LAST: dict[str, str] = {"identity": "linear", "logistic": "sigmoid", "softmax": "softmax", "sigmoids": "sigmoid"}
-#: Beyond this a logistic function is 0 or 1 to the last bit.
-_SATURATED = 700.0
 
 
 class AnyTarget(Protocol):
@@ -166,12 +165,34 @@ class ClassTarget:
 
 
 def class_probabilities(scores: FloatArray, link: Link, present: tuple[int, ...], n_classes: int) -> FloatArray:
-    """Class probabilities of n rows, shape (n, K), from the scores of the output units, shape (O, n)."""
-    return spread(log_shares(scores) if link == "sigmoids" else scores, present, n_classes)
+    """Class probabilities of n rows, shape (n, K), from the scores of the output units, shape (O, n).
+
+    Logistic functions of large scores are all 1. Of classes that are thus equally likely, see
+    :func:`learners.decisions.decide`, each of a lesser score gives up as much to that of the largest as decides for it.
+    """
+    if link != "sigmoids":
+        return spread(scores, present, n_classes)
+    found = spread(log_shares(scores), present, n_classes)
+    places = list(present)
+    shares = found[:, places]
+    likeliest = (shares >= shares.max(axis=1, keepdims=True) - tie_width()).T
+    best = np.where(likeliest, scores, -np.inf).max(axis=0)
+    given = 2.0 * tie_width() * (likeliest & (scores < best - tie_width()))
+    first = np.where(likeliest, scores, -np.inf).argmax(axis=0)
+    found[:, places] -= given.T
+    found[np.arange(len(found)), np.array(places)[first]] += _added(given)
+    return found
+
+
+def _added(columns: FloatArray) -> FloatArray:
+    """Sums over the first axis in its order, so that a row alone and among others has the same bits."""
+    total = np.zeros(columns.shape[1])
+    for one in columns:
+        total += one
+    return total
 
 
 def log_shares(scores: FloatArray) -> FloatArray:
     """The logs of one logistic function each, which softmax divides by the functions' sum; any shape."""
-    bounded = np.clip(scores, -_SATURATED, _SATURATED)
-    found: FloatArray = -np.log1p(np.exp(-bounded))
+    found: FloatArray = np.minimum(scores, 0.0) - np.log1p(np.exp(-np.abs(scores)))
     return found

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_iris
 
+from learners.decisions import decide
 from learners.errors import DataError
+from learners.neural import CascadeCorrelationClassifier, NeuralNetworkClassifier
+from learners.neural.classifier import NetworkClassifier
 from learners.neural.inputs import LARGEST_INPUT, Inputs
 from learners.neural.targets import ClassTarget, NumberTarget
 from learners.table import Table
@@ -73,3 +79,39 @@ def test_sigmoids_are_divided_by_their_sum() -> None:
     scores = np.log(shares / (1 - shares))[None]
     np.testing.assert_allclose(target.answers(scores), [shares / shares.sum()])
     np.testing.assert_allclose(target.answers(np.array([[-1e9, -1e9, 1e9]])), [[0, 0, 1]], atol=1e-300)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3))
+def test_the_answer_is_the_class_of_the_largest_score_however_sure_all_are(scores: list[float]) -> None:
+    target = ClassTarget.fit(np.array([2.0, 0.0, 1.0]), np.ones(3), 3, "sigmoids")
+    shares = target.answers(np.array([scores]))[0]
+    assert shares.sum() == pytest.approx(1, abs=1e-14)
+    by_class = np.array(scores)[[1, 2, 0]]  # units are in the order of the first rows
+    assert by_class[decide(shares[None])[0]] >= by_class.max() - 1e-8 * max(1.0, np.abs(by_class).max())
+
+
+def test_of_functions_that_are_both_1_the_larger_score_decides() -> None:
+    target = ClassTarget.fit(np.arange(3.0), np.ones(3), 3, "sigmoids")
+    shares = target.answers(np.array([[-225.0, 129.0, 445.0], [129.0, 129.0, -2.0], [-800.0, -750.0, -900.0]]))
+    np.testing.assert_allclose(shares[0], [np.exp(-225.0) / 2, 0.5, 0.5], atol=1e-11)
+    assert decide(shares).tolist() == [2, 0, 1]
+    assert shares[1, 0] == shares[1, 1]
+    np.testing.assert_allclose(shares[2], [np.exp(-50.0), 1.0, np.exp(-150.0)], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        CascadeCorrelationClassifier(max_hidden=2),
+        NeuralNetworkClassifier(loss="squared", activation="relu", epochs=30),
+        NeuralNetworkClassifier(outputs="sigmoid", activation="relu", epochs=30),
+    ],
+)
+def test_label_and_reason_agree_far_away(model: NetworkClassifier) -> None:
+    rows, classes = load_iris(return_X_y=True)
+    model.fit(rows, np.array(["a", "b", "c"])[classes])
+    far = rows.mean(axis=0) + np.random.default_rng(0).normal(size=(200, 4)) * 1e3
+    for label, shares, reason in zip(model.predict(far), model.predict_proba(far), model.explain(far), strict=True):
+        scores = {one["label"]: one["score"] for one in reason.to_json()["scores"]}
+        assert scores[label] >= max(scores.values()) - 1e-9 * max(map(abs, scores.values()))
+        np.testing.assert_allclose(reason.replayed(), shares, atol=1e-11)
