@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from learners._accel import inner_kernel, kernel
-from learners.neural.optimizers import APART, BEST_EPOCH, BEST_ERROR, ENDED, EPOCHS, STEPS, How, Run, step
+from learners.neural.optimizers import APART, BEST_EPOCH, BEST_ERROR, ENDED, EPOCHS, FALLEN, STEPS, How, Run, step
 from learners.neural.passes import has_room, hold_gradient, rows_pass
 from learners.neural.problem import Hold, Net, Sample, Space
 from learners.types import FloatArray, IntArray
@@ -18,7 +18,7 @@ FAR = 1e50
 
 def fresh_marks() -> FloatArray:
     """``Run.marks`` at the start."""
-    return np.array([RUNNING, 0.0, 0.0, np.inf, 0.0, np.inf])
+    return np.array([RUNNING, 0.0, 0.0, np.inf, 0.0, np.inf, 1.0])
 
 
 @kernel
@@ -40,6 +40,7 @@ def run_epochs(
     stays = how.batch >= n_rows and has_room(net, space, n_rows) and not validation.inputs.shape[0]
     for epoch in range(run.errors.shape[0]):
         found[:] = 0.0
+        run.marks[FALLEN] = _fallen(how, run.marks[EPOCHS])
         rows = order[epoch % order.shape[0]]
         for first in range(0, n_rows, how.batch):
             batch = rows[first : first + how.batch]
@@ -66,6 +67,12 @@ def run_epochs(
         if run.marks[ENDED] != RUNNING:
             return epoch + 1
     return int(run.errors.shape[0])
+
+
+@inner_kernel
+def _fallen(how: How, done: float) -> float:
+    """The share of the rate that is left after so many epochs."""
+    return min(1.0, (how.epochs - done) / how.falling) if how.falling > 0.0 else 1.0
 
 
 @inner_kernel

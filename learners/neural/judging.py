@@ -31,7 +31,7 @@ class Judge:
         n_rows = len(self.sample.inputs)
         self.space, self._rows = space(problem, max(n_rows, room)), np.arange(n_rows)[None]
         self._last: Run | None = None
-        self._how = How(STILL, n_rows, 0.0, 0.0, -1.0, -1.0, 1)
+        self._how = How(STILL, n_rows, 0.0, 0.0, -1.0, -1.0, 1, 1, 0.0)
 
     def error(self, theta: FloatArray) -> tuple[float, float]:
         """The mean loss without decay, and the largest distance of an output from its target in any row."""

@@ -21,7 +21,7 @@ STILL = -1
 _GROW, _SHRINK, _LEAST_STEP, _LARGEST_STEP = 1.2, 0.5, 1e-9, 50.0
 _FIRST_FADES, _SECOND_FADES, _TINY = 0.9, 0.999, 1e-8
 #: Entries of ``Run.marks``.
-ENDED, EPOCHS, STEPS, BEST_ERROR, BEST_EPOCH, APART = range(6)
+ENDED, EPOCHS, STEPS, BEST_ERROR, BEST_EPOCH, APART, FALLEN = range(7)
 
 
 class How(NamedTuple):
@@ -35,6 +35,7 @@ class How(NamedTuple):
         goal: the training error that ends it; below 0: none does.
         margin: the distance of all outputs from their targets that ends it; below 0: none does.
         patience: epochs without a better validation error that end it.
+        epochs: of the whole run. falling: of these, at the end, in which the rate of adam falls to 0; 0: in none.
     """
 
     rule: int
@@ -44,6 +45,8 @@ class How(NamedTuple):
     goal: float
     margin: float
     patience: int
+    epochs: int
+    falling: float
 
 
 class Run(NamedTuple):
@@ -54,7 +57,8 @@ class Run(NamedTuple):
         gradient: scratch. first, second: the rule's memory, zeros at first (rprop: ``second`` the rate); shape (P,).
         errors: of the training rows, as they were met in each of the epochs to come, shape (E,).
         judged: of the validation rows after each, shape (E,).
-        marks: why it ended, the epochs gone through, steps, the least validation error and its epoch.
+        marks: why it ended, the epochs gone through, steps, the least validation error and its epoch, the largest
+            distance from a target, and the share of the rate that is left.
     """
 
     theta: FloatArray
@@ -127,7 +131,7 @@ def _resilient(run: Run) -> None:
 def _adam(how: How, run: Run) -> None:
     first_full = 1.0 - _FIRST_FADES ** run.marks[STEPS]
     second_full = 1.0 - _SECOND_FADES ** run.marks[STEPS]
-    rate = how.rate / first_full
+    rate = how.rate * run.marks[FALLEN] / first_full
     for k in range(run.theta.shape[0]):
         slope = run.gradient[k]
         run.first[k] = _FIRST_FADES * run.first[k] + (1.0 - _FIRST_FADES) * slope

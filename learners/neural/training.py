@@ -50,6 +50,7 @@ class Options:
         slope: for ``flat``, as a share of the error at the start.
         jitter: standard deviation of noise added to each input, drawn anew for each epoch.
         augment: other inputs of the same targets, made anew for each epoch.
+        settling: share of the epochs, the last, in which the rate of adam by batches falls evenly to 0; in [0, 1].
 
     Raises:
         ParameterError: a value is out of its range, or goes not with another.
@@ -67,6 +68,7 @@ class Options:
     slope: float = 0.05
     jitter: float = 0.0
     augment: Augment | None = None
+    settling: float = 0.0
 
     def __post_init__(self) -> None:
         if self.optimizer not in OPTIMIZERS:
@@ -79,6 +81,8 @@ class Options:
                 raise ParameterError(f"{name} is above 0, not {quoted(value)}", field=name)
         if not (np.isfinite(self.jitter) and self.jitter >= 0):
             raise ParameterError(f"jitter is not below 0, not {quoted(self.jitter)}", field="jitter")
+        if not 0 <= self.settling <= 1:
+            raise ParameterError(f"settling is from 0 to 1, not {quoted(self.settling)}", field="settling")
         if self.optimizer == "lbfgs" and self.is_varied:
             raise ParameterError("lbfgs needs the same rows in every step: no jitter, no other inputs", field="jitter")
         if self.optimizer == "lbfgs" and self.flat is not None:
@@ -112,6 +116,8 @@ class Options:
             -1.0 if self.goal is None else float(self.goal),
             -1.0 if self.margin is None else float(self.margin),
             self.epochs if self.patience is None else self.patience,
+            self.epochs,
+            float(self.settling * self.epochs) if self.optimizer == "adam" and batch < n_rows else 0.0,
         )
 
 

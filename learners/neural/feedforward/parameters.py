@@ -32,7 +32,8 @@ class GradientParameters(NetworkEstimator):
         "adam",
         OPTIMIZERS,
         "How weights are found from the gradient of the loss: descent with momentum by batches; quickprop (Fahlman "
-        "1988); Rprop (Riedmiller and Braun 1993); Adam (Kingma and Ba 2015) by batches; or L-BFGS.",
+        "1988); Rprop (Riedmiller and Braun 1993); Adam (Kingma and Ba 2015) by batches, whose rate falls evenly to 0 "
+        "over the last quarter of the epochs; or L-BFGS.",
     )
     rate: float | None = real(
         None,

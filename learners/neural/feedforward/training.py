@@ -24,6 +24,8 @@ from learners.types import IntArray
 
 #: Most weights: 160 MB, and as much again for each vector of an optimiser.
 MOST_WEIGHTS = 20_000_000
+#: Share of the epochs in which Adam's rate falls to 0, lest the last batches throw off what was learned before.
+_SETTLING = 0.25
 
 
 @learner
@@ -109,6 +111,7 @@ class TrainedByGradients(GradientParameters):
             patience=None if self.patience is None else int(self.patience),
             jitter=float(self.jitter),
             augment=self._augment(inputs),
+            settling=_SETTLING,
         )
 
 

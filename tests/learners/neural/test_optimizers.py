@@ -9,7 +9,7 @@ import pytest
 
 from learners.neural.judging import loss_and_gradient
 from learners.neural.layout import Layout
-from learners.neural.problem import Problem
+from learners.neural.problem import Problem, Sample
 from learners.neural.training import Options, train
 from learners.types import FloatArray
 from tests.learners.neural.numeric import sample
@@ -75,6 +75,20 @@ def test_steps_follow_the_formula(name: str, rule: Callable[[FloatArray, Slope],
     for _ in range(EPOCHS):
         expected = next(steps)
     np.testing.assert_allclose(found.theta, expected, rtol=1e-6, atol=1e-8)
+
+
+def test_the_rate_of_adam_by_batches_falls_evenly_over_the_last_epochs() -> None:
+    row, start = sample(LAYOUT, 1), LAYOUT.initial(np.random.default_rng(0))
+    rows = Sample(*(np.repeat(part, 2, axis=0) for part in row))  # twice the same row, so that any order is one
+    options = Options("adam", rate=0.3, batch=1, epochs=EPOCHS, settling=0.5)
+    found = train(PROBLEM, start, rows, options, np.random.default_rng(0))
+    theta, mean, square = start, np.zeros_like(start), np.zeros_like(start)
+    for step in range(1, 2 * EPOCHS + 1):
+        epoch, gradient = (step - 1) // 2, loss_and_gradient(PROBLEM, row, theta)[1]
+        mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient**2
+        rate = 0.3 * min(1.0, (EPOCHS - epoch) / (EPOCHS / 2))
+        theta = theta - rate * (mean / (1 - 0.9**step)) / (np.sqrt(square / (1 - 0.999**step)) + 1e-8)
+    np.testing.assert_allclose(found.theta, theta, rtol=1e-6, atol=1e-8)
 
 
 def test_quickprop_finds_the_bottom_of_a_parabola_that_it_passed() -> None:

@@ -152,7 +152,7 @@ WORSE: dict[str, tuple[Learner, Any, Any, str]] = {
         "lower initial_scale",
     ),
     "few epochs": (Autoencoder(epochs=2), FLOWERS, None, "give more epochs, or another rate"),
-    "autoencoder": (Autoencoder(rate=30.0, activation="tanh"), FLOWERS, None, r"lower the rate \(30\)"),
+    "autoencoder": (Autoencoder(optimizer="sgd", rate=1.0), FLOWERS, None, r"lower the rate \(1\)"),
 }
 
 

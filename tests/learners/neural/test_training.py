@@ -199,6 +199,7 @@ def test_augmentation_makes_other_inputs_of_the_same_targets_in_each_epoch() -> 
         ({"batch": 0}, "batch is above 0"),
         ({"epochs": -1}, "epochs is above 0"),
         ({"jitter": -0.1}, "jitter is not below 0"),
+        ({"settling": 1.1}, "settling is from 0 to 1"),
         ({"optimizer": "lbfgs", "jitter": 0.1}, "no jitter"),
     ],
 )

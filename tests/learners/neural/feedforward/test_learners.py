@@ -68,6 +68,16 @@ def test_digits_are_read() -> None:
     assert model.score(digits.data[held], digits.target[held]) >= 0.97
 
 
+def test_digits_are_read_by_many_units_whatever_the_seed() -> None:
+    """By the defaults, whose last epochs no longer throw off what was learned."""
+    digits = load_digits()
+    held = np.arange(len(digits.target)) % 4 == 3
+    for seed in range(3):
+        model = NeuralNetworkClassifier(hidden_units=(100,), seed=seed)
+        model.fit(digits.data[~held], digits.target[~held])
+        assert model.score(digits.data[held], digits.target[held]) >= 0.975
+
+
 def test_rows_held_out_stop_the_training_and_the_best_weights_are_kept() -> None:
     table, target = read("iris", "class")
     noisy = np.where(np.arange(150) % 5 == 0, np.roll(target.cells, 60), target.cells)
@@ -77,6 +87,7 @@ def test_rows_held_out_stop_the_training_and_the_best_weights_are_kept() -> None
         "validation_fraction": 0.3,
         "patience": 15,
         "seed": 2,
+        "batch": None,
     }
     model = NeuralNetworkClassifier.from_params(settings).fit(table, noisy.astype(int))
     notes = model.training_notes()
