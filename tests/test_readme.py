@@ -27,6 +27,14 @@ def test_the_library_example_runs_and_prints_rules() -> None:
     assert "THEN y = yes" in done.stdout
 
 
+def test_the_example_of_networks_in_the_guide_runs() -> None:
+    guide = (ROOT / "docs" / "guide.md").read_text()
+    (program,) = (block for block in re.findall(r"^```python\n(.*?)^```", guide, re.S | re.M) if "neural" in block)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "colour = red" in done.stdout
+
+
 def test_the_trees_of_the_examples_are_those_of_the_demonstration() -> None:
     """Its test sees to it that they can be read."""
     shown = re.findall(r'(?:"parameters": |parameters = )({[^}]*})', README)

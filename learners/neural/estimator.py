@@ -5,12 +5,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar
 
+import numpy as np
+
 from learners.base import Progress
 from learners.evaluation.folds import hold_out
 from learners.neural.examples import ConstantNetwork, Examples, Learned, Part
 from learners.neural.fitted import FittedNetwork
 from learners.neural.inputs import AnyInputs, Inputs
-from learners.neural.targets import AnyTarget, ClassTarget, Link, NumberTarget
+from learners.neural.outcome import columns, notes
+from learners.neural.start import constant_error
+from learners.neural.targets import LAST, AnyTarget, ClassTarget, Link, NumberTarget
+from learners.neural.training import History
 from learners.params import choice, flag, integer, learner, real
 from learners.preprocessing.scale import SCALINGS
 from learners.table import Kind, Series, Table
@@ -72,14 +77,35 @@ class NetworkEstimator(FittedNetwork):
             outputs: fitted to the target.
         """
         inputs = self._fit_inputs(table, weights)
-        if outputs.is_constant or not inputs.n_inputs:
-            learned = Learned(ConstantNetwork(outputs.mean_scores()))
+        link: Link = "identity" if isinstance(outputs, NumberTarget) else outputs.link
+        if outputs.is_constant:
+            what = "target" if isinstance(outputs, NumberTarget) else "class"
+            learned = self._constant(outputs.mean_scores(), 0.0, f"the training rows have one {what} only")
+        elif not inputs.n_inputs:
+            error = constant_error(outputs.coded(target.cells), weights, self._loss_of(link), LAST[link])
+            learned = self._constant(outputs.mean_scores(), error, "no column varies in the training rows")
         else:
             part = Part(inputs.batch(table), outputs.coded(target.cells), weights)
-            link: Link = "identity" if isinstance(outputs, NumberTarget) else outputs.link
             codes = None if isinstance(outputs, NumberTarget) else outputs.places(target.cells)
             learned = self._learn(self._parted(part, link, inputs, codes), self._portion(progress))
         self._keep(X, table, target, inputs, outputs, learned)
+
+    def _constant(self, scores: FloatArray, error: float, why: str) -> Learned:
+        """One answer to all rows, told of as what is learned is.
+
+        Args:
+            scores: the answer's, shape (O,).
+            error: mean loss of the training rows.
+            why: there is nothing to learn.
+        """
+        history = History(np.zeros(0))
+        told = notes(0, history, "constant", error)
+        warning = f"{why}: every row has one answer, and nothing was learned"
+        return Learned(ConstantNetwork(scores), columns(history), told, (warning,))
+
+    def _loss_of(self, link: Link) -> str:
+        """What is minimised, one of :data:`learners.neural.layout.LOSSES`."""
+        return "squared" if link == "identity" else "cross-entropy"
 
     def _parted(self, part: Part, link: Link, inputs: AnyInputs, codes: FloatArray | None = None) -> Examples:
         """Rows to learn from and rows to stop by, by class where codes are given."""

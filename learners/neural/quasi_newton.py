@@ -39,6 +39,14 @@ class _Steps:
         self.judged: list[float] = []
         self.best_epoch, self.best = 0, np.zeros(0)
         self.stopped = ""
+        self._looks = 0
+
+    def look(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """What is minimised and its gradient, told as a part of the step that is looked for."""
+        self._looks += 1
+        done = len(self.errors) + 1.0 - 0.5**self._looks
+        self._progress(min(done / self._ends.epochs, 1.0), f"epoch {len(self.errors) + 1} of {self._ends.epochs}")
+        return self._judge.value_and_gradient(theta)
 
     def __call__(self, theta: FloatArray) -> None:
         """After each step.
@@ -50,6 +58,7 @@ class _Steps:
         if not (error < FAR and np.abs(theta).max() < FAR):
             raise self._start.diverged(len(self.errors) + 1, *self._ends.remedy)
         self.errors.append(error)
+        self._looks = 0
         done = len(self.errors)
         if self._validation is None:
             self.best_epoch, self.best = done, theta.copy()
@@ -89,7 +98,7 @@ def minimise(
     steps = _Steps(judge, None if validation is None else Judge(problem, validation), ends, start, progress)
     with np.errstate(all="ignore"):
         minimize(
-            judge.value_and_gradient,
+            steps.look,
             theta,
             jac=True,
             method="L-BFGS-B",

@@ -24,12 +24,14 @@ class Start:
         error: mean loss of the training rows before the first step.
         constant: the least mean loss that one answer to all of them has.
         largest: of the inputs, in magnitude.
+        apart: the largest distance of an output from its target; 0 where it was not looked at.
         range_name: the parameter that initial weights are drawn by.
     """
 
     error: float
     constant: float
     largest: float
+    apart: float = 0.0
     range_name: str = "initial_scale"
 
     def __post_init__(self) -> None:

@@ -28,7 +28,7 @@ _ENDS = {
     epochs.RUNNING: "epochs",
 }
 #: Multiplications between two reports of progress, some tens of milliseconds; and the most epochs.
-_WORK, _MOST_EPOCHS = 100_000_000, 1_000
+WORK, _MOST_EPOCHS = 100_000_000, 1_000
 #: Inputs and a source of chance to inputs whose targets are the same, shape (n, V).
 Augment = Callable[[FloatArray, np.random.Generator], FloatArray]
 
@@ -50,6 +50,7 @@ class Options:
         slope: for ``flat``, as a share of the error at the start.
         jitter: standard deviation of noise added to each input, drawn anew for each epoch.
         augment: other inputs of the same targets, made anew for each epoch.
+        before: epochs of the whole training that this is a part of, told of with its own.
         settling: share of the epochs, the last, in which the rate of adam by batches falls evenly to 0; in [0, 1].
 
     Raises:
@@ -68,6 +69,7 @@ class Options:
     slope: float = 0.05
     jitter: float = 0.0
     augment: Augment | None = None
+    before: int = 0
     settling: float = 0.0
 
     def __post_init__(self) -> None:
@@ -103,6 +105,8 @@ class Options:
         """What to do where training goes astray, and the parameter to change."""
         if self.optimizer == "lbfgs":
             return "raise the decay", "decay"
+        if self.optimizer == "quickprop" and (self.momentum or 0.0) > _MOMENTA["quickprop"]:
+            return f"lower growth ({self.momentum:g}) or the rate ({self.step:g})", "growth"
         return f"lower the rate ({self.step:g})", "rate"
 
     def how(self, n_rows: int) -> How:
@@ -187,10 +191,10 @@ def train(
     own = Judge(problem, sample, 0 if judged is None else len(judged.inputs))
     sample = own.sample
     size = f"{len(sample.inputs)} rows, {problem.layout.n_weights} weights"
-    progress(0.0, f"epoch 1 of {options.epochs} begins: {size}")
+    progress(0.0, f"epoch {options.before + 1} of {options.before + options.epochs} begins: {size}")
     if options.optimizer == "lbfgs" and problem.ignored:
         raise ParameterError("lbfgs follows the whole loss: no errors are ignored", field="ignored")
-    start = begun(problem, sample, own.error(problem.held(theta))[0]) if start is None else start
+    start = begun(problem, sample, *own.error(problem.held(theta))) if start is None else start
     if options.optimizer == "lbfgs":
         found, history, stopped = _quasi_newton(problem, theta, sample, options, judged, start, progress)
     else:
@@ -198,19 +202,19 @@ def train(
         while run.is_on:
             n_epochs = run.epochs_at_once()
             run.go(run.varied(rng), run.orders(n_epochs, rng), n_epochs)
-            progress(run.done / options.epochs, f"epoch {run.done} of {options.epochs}, error {run.errors[-1][-1]:.4g}")
+            progress(run.done / options.epochs, run.told())
         found, history, stopped = run.found()
     return Trained(found, history, stopped, start, own.error(found)[0])
 
 
-def begun(problem: Problem, sample: Sample, error: float) -> Start:
-    """Where training begins, with a mean loss of so much.
+def begun(problem: Problem, sample: Sample, error: float, apart: float) -> Start:
+    """Where training begins, with a mean loss of so much and outputs so far from their targets.
 
     Raises:
         ParameterError: that is not finite; names what made it large.
     """
     constant = constant_error(sample.targets, sample.weights, problem.loss, problem.layout.activations[-1])
-    return Start(error, constant, float(np.abs(sample.inputs).max(initial=0.0)))
+    return Start(error, constant, float(np.abs(sample.inputs).max(initial=0.0)), apart)
 
 
 class _Run:
@@ -249,12 +253,17 @@ class _Run:
             and self.done < self._options.epochs
         )
 
+    def told(self) -> str:
+        """Where it is."""
+        before = self._options.before
+        return f"epoch {before + self.done} of {before + self._options.epochs}, error {self.errors[-1][-1]:.4g}"
+
     def epochs_at_once(self) -> int:
         if self._options.is_varied:
             return 1
         most = _MOST_EPOCHS if self._options.flat is None else self._options.flat - self.done % self._options.flat
         work = 3 * (len(self._sample.inputs) + len(self._judge.inputs)) * self._problem.layout.n_weights
-        return max(1, min(_WORK // work, most, _MOST_EPOCHS, self._options.epochs - self.done))
+        return max(1, min(WORK // work, most, _MOST_EPOCHS, self._options.epochs - self.done))
 
     def orders(self, n_epochs: int, rng: np.random.Generator) -> IntArray:
         rows = np.arange(len(self._sample.inputs))[None]

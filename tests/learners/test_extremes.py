@@ -49,6 +49,11 @@ _BESIDE |= {
     (f"growing-network-{task}", "patience"): {"validation_fraction": 0.3} for task in ("classifier", "regressor")
 }
 
+_BESIDE |= {
+    (learner, "growth"): {"epochs": 5}  # soon at its end: steps that grow so fast diverge
+    for learner in ("neural-network-classifier", "neural-network-regressor", "autoencoder")
+}
+
 #: Of images, which are numbers alone: what each needs beside it.
 _OF_IMAGES = {"image_width": {"image_shift": 1, "epochs": 3}, "image_shift": {"image_width": 3, "epochs": 3}}
 

@@ -12,7 +12,7 @@ from learners.errors import ParameterError, quoted
 from learners.explanation import Explanation
 from learners.neural.autoencoder.explanation import ReconstructedColumn, ReconstructionExplanation
 from learners.neural.decoding import decoded
-from learners.neural.examples import ConstantNetwork, Examples, Learned, Part
+from learners.neural.examples import Examples, Learned, Part
 from learners.neural.feedforward.layers import Layers
 from learners.neural.feedforward.training import TrainedByGradients
 from learners.neural.inputs import Inputs
@@ -101,7 +101,7 @@ class Autoencoder(TrainedByGradients, Regressor):
         rows = np.flatnonzero(weights > 0)
         known, counted = table.take(rows), weights[rows]
         inputs = Inputs.fit(known, counted, scaling=self.scaling, gaps=bool(self.missing_indicators))
-        learned = Learned(ConstantNetwork(np.zeros(0)))
+        learned = replace(self._constant(np.zeros(0), 0.0, ""), warnings=())
         if inputs.n_inputs:
             batch = inputs.batch(known)
             self._check_shares(batch)

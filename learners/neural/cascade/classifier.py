@@ -35,6 +35,9 @@ class CascadeCorrelationClassifier(CascadeEstimator, NetworkClassifier):
     def _link(self) -> Link:
         return "sigmoids" if self.loss == "squared" else "softmax"
 
+    def _loss_of(self, link: Link) -> str:
+        return self.loss
+
     def _kind(self, examples: Examples) -> int:
         if self.loss == "squared":
             return SIGMOID_SQUARED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,10 +12,10 @@ from learners.errors import ParameterError, quoted
 from learners.neural.cascade.activation import ACTIVATIONS
 from learners.neural.cascade.growth import grow
 from learners.neural.cascade.network import Cascade
-from learners.neural.cascade.outputs import LINEAR_SQUARED, SIGMOID_SQUARED
+from learners.neural.cascade.outputs import LINEAR_SQUARED
 from learners.neural.cascade.phase import Phase
 from learners.neural.cascade.settings import MIXED, PLACEMENTS, Settings
-from learners.neural.cascade.stages import Grown, Rows
+from learners.neural.cascade.stages import Rows, Stage
 from learners.neural.estimator import NetworkEstimator
 from learners.neural.examples import Examples, Learned, Network, Part
 from learners.neural.outcome import verdict
@@ -135,24 +136,20 @@ class CascadeEstimator(NetworkEstimator):
         rng = np.random.default_rng(examples.seed)
         grown = grow(_rows(examples.training), held, self._kind(examples), self._settings(), rng, progress)
         reached = grown.stages[grown.network.n_hidden].loss
-        notes: dict[str, Any] = {
-            "hidden_units": grown.network.n_hidden,
-            "layers": grown.network.depth,
-            "epochs": grown.epochs,
-            "stopped": grown.stopped,
-            "training_error": reached,
-            "unit_layers": grown.network.layers.tolist(),
-            "unit_activations": [ACTIVATIONS[kind] for kind in grown.network.kinds.tolist()],
-        }
+        notes = _notes(grown.network, grown.epochs, grown.stopped, reached)
         first, remedy = grown.stages[0], (f"lower output_rate ({float(self.output_rate):g})", "output_rate")
         warnings = verdict(self._start(examples, first.first), reached, first.loss, remedy)
-        return Learned(grown.network, _history(grown), notes, warnings)
+        return Learned(grown.network, _history(grown.stages), notes, warnings)
+
+    def _constant(self, scores: FloatArray, error: float, why: str) -> Learned:
+        found = super()._constant(scores, error, why)
+        empty = Cascade(np.zeros((0, 1)), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((len(scores), 1)))
+        return replace(found, history=_history(()), notes=_notes(empty, 0, "constant", error))
 
     def _start(self, examples: Examples, error: float) -> Start:
         part = examples.training
-        loss = "squared" if self._kind(examples) in (LINEAR_SQUARED, SIGMOID_SQUARED) else "cross-entropy"
-        constant = constant_error(part.targets, part.weights, loss, LAST[examples.link])
-        return Start(error, constant, float(np.abs(part.rows).max()), "weight_range")
+        constant = constant_error(part.targets, part.weights, self._loss_of(examples.link), LAST[examples.link])
+        return Start(error, constant, float(np.abs(part.rows).max()), range_name="weight_range")
 
     def _kind(self, examples: Examples) -> int:
         """What the outputs make of their sums, and the loss."""
@@ -194,8 +191,19 @@ def _rows(part: Part) -> Rows:
     return Rows(np.ascontiguousarray(part.rows), np.ascontiguousarray(part.targets), weights / weights.sum())
 
 
-def _history(grown: Grown) -> dict[str, FloatArray]:
-    stages = grown.stages
+def _notes(network: Cascade, epochs: int, stopped: str, error: float) -> dict[str, Any]:
+    return {
+        "hidden_units": network.n_hidden,
+        "layers": network.depth,
+        "epochs": epochs,
+        "stopped": stopped,
+        "training_error": error,
+        "unit_layers": network.layers.tolist(),
+        "unit_activations": [ACTIVATIONS[kind] for kind in network.kinds.tolist()],
+    }
+
+
+def _history(stages: tuple[Stage, ...]) -> dict[str, FloatArray]:
     columns: dict[str, list[float]] = {
         "hidden_units": [stage.hidden for stage in stages],
         "layers": [stage.layers for stage in stages],
@@ -205,6 +213,6 @@ def _history(grown: Grown) -> dict[str, FloatArray]:
         "training_error": [stage.loss for stage in stages],
         "wrong": [stage.wrong for stage in stages],
     }
-    if all(stage.held_loss is not None for stage in stages):
+    if stages and stages[0].held_loss is not None:
         columns["validation_error"] = [stage.held_loss or 0.0 for stage in stages]
     return {name: np.array(values, dtype=np.float64) for name, values in columns.items()}

@@ -8,7 +8,7 @@ from learners.base import Capabilities
 from learners.neural.classifier import NETWORK_CLASSIFIER, NetworkClassifier
 from learners.neural.feedforward.estimator import FeedForward
 from learners.neural.targets import Link
-from learners.params import choice, learner
+from learners.params import choice, learner, like
 
 
 @learner
@@ -26,6 +26,13 @@ class NeuralNetworkClassifier(FeedForward, NetworkClassifier):
     )
     capabilities: ClassVar[Capabilities] = NETWORK_CLASSIFIER
 
+    ignored_error: float = like(
+        FeedForward,
+        "ignored_error",
+        meaning="Outputs nearer to their targets, 0 and 1, than this teach nothing (Gorman and Sejnowski 1988: 0.2), "
+        "so that effort goes to the rows that are not learned yet.",
+        maximum=0.5,
+    )
     loss: str = choice(
         "cross-entropy",
         ("cross-entropy", "squared"),
@@ -43,5 +50,5 @@ class NeuralNetworkClassifier(FeedForward, NetworkClassifier):
     def _link(self) -> Link:
         return "sigmoids" if self.loss == "squared" or self.outputs == "sigmoid" else "softmax"
 
-    def _loss(self) -> str:
+    def _loss_of(self, link: Link) -> str:
         return self.loss

@@ -9,13 +9,14 @@ from learners.base import Progress
 from learners.errors import ParameterError, quoted
 from learners.neural.examples import Examples, Learned
 from learners.neural.feedforward.pruning import Prunable
-from learners.neural.feedforward.shifting import check_image, shifting
+from learners.neural.feedforward.shifting import check_image, evenly_scaled, shifting
 from learners.neural.inputs import AnyInputs, Inputs
 from learners.neural.layout import Layout
 from learners.neural.targets import LAST
 from learners.neural.training import Augment
 from learners.params import integer, learner
-from learners.table import Column
+from learners.table import Column, Table
+from learners.types import FloatArray
 
 
 @learner
@@ -24,7 +25,8 @@ class FeedForward(Prunable):
 
     image_width: int | None = integer(
         None,
-        "The columns are the numbers of an image (or of a series), row by row; so many of them make a row.",
+        "The columns are the numbers of an image (or of a series), row by row; so many of them make a row. With "
+        "scaling standard all are divided by one number, the root of their mean variance.",
         minimum=1,
         none_means="they are no image",
     )
@@ -59,6 +61,12 @@ class FeedForward(Prunable):
         if self.image_width is not None:
             check_image(columns, int(self.image_width), int(self.image_shift))
 
+    def _fit_inputs(self, table: Table, weights: FloatArray) -> AnyInputs:
+        inputs = super()._fit_inputs(table, weights)
+        if self.image_width is None or self.scaling != "standard":
+            return inputs
+        return evenly_scaled(cast("Inputs", inputs), table, weights)
+
     def _augment(self, inputs: AnyInputs) -> Augment | None:
         if self.image_width is None:
             return super()._augment(inputs)
@@ -76,9 +84,5 @@ class FeedForward(Prunable):
             (*[self.activation] * len(self.hidden_units), LAST[examples.link]),
         )
         if self.pruning == "none":
-            return self._trained(layout, self._loss(), examples, progress)
-        return self._pruned(layout, self._loss(), examples, progress)
-
-    def _loss(self) -> str:
-        """One of :data:`learners.neural.layout.LOSSES`."""
-        return "squared"
+            return self._trained(layout, self._loss_of(examples.link), examples, progress)
+        return self._pruned(layout, self._loss_of(examples.link), examples, progress)

@@ -15,6 +15,7 @@ from learners.neural.inputs import Inputs
 from learners.neural.layout import Layout
 from learners.neural.pruning import Pruned, Pruning, prune
 from learners.params import choice, integer, learner, real
+from learners.types import FloatArray
 
 #: By the parameter's value, the method of :class:`learners.neural.pruning.Pruning`.
 _METHODS = {"optimal-brain-damage": "damage", "each-weight": "each-weight", "magnitude": "magnitude"}
@@ -62,6 +63,12 @@ class Prunable(TrainedByGradients):
         none_means="what is left is not trained again",
         only_with=_WHERE_PRUNED,
     )
+
+    def _constant(self, scores: FloatArray, error: float, why: str) -> Learned:
+        found = super()._constant(scores, error, why)
+        if self.pruning == "none":
+            return found
+        return replace(found, notes=found.notes | {"pruning": {"kept": 0, "curve": []}, "unused_columns": []})
 
     def _pruned(self, layout: Layout, loss: str, examples: Examples, progress: Progress) -> Learned:
         """A network that was trained and then pruned; its notes have the curve of errors."""

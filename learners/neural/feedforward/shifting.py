@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from learners.errors import ParameterError, quoted
+from learners.linear_function import LARGEST
 from learners.neural.decoding import decoded
 from learners.neural.inputs import Inputs
 from learners.neural.training import Augment
@@ -33,6 +35,29 @@ def check_image(columns: Sequence[Column], width: int, most: int) -> None:
         message = f"image_shift = {most} moves images of {width} x {height} numbers out of sight"
         allowed = f"; at most {max(width, height) - 1}" if max(width, height) > 1 else ""
         raise ParameterError(message + allowed, field="image_shift")
+
+
+def evenly_scaled(inputs: Inputs, table: Table, weights: FloatArray) -> Inputs:
+    """The same inputs, all numbers divided by one unit: the root of the mean of their variances.
+
+    Numbers that hardly vary where they are, such as those at the edges of images, are no longer blown up by a small
+    deviation of their own when something else is moved there.
+
+    Args:
+        inputs: of n rows, by ``standard``.
+        table, weights: the rows; weights > 0, shape (n,).
+    """
+    encoding = inputs.encoding
+    used = np.unique(encoding.column[encoding.kind == POWER])
+    if not len(used):
+        return inputs
+    largest = encoding.factor[used].min()  # of the column with the largest numbers, beside which none overflows
+    unit = np.sqrt(np.square(encoding.unit[used] * (largest / encoding.factor[used])).mean())
+    units = encoding.unit.copy()
+    with np.errstate(over="ignore"):
+        units[used] = np.minimum(unit * (encoding.factor[used] / largest), LARGEST)
+    made = replace(inputs, encoding=replace(encoding, unit=units))
+    return replace(made, mean=(weights / weights.sum()) @ made.batch(table))
 
 
 def shifting(inputs: Inputs, width: int, most: int) -> Augment:

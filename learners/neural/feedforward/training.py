@@ -87,9 +87,21 @@ class TrainedByGradients(GradientParameters):
             progress=progress,
         )
         history, error = trained.history, trained.error
-        warnings = verdict(trained.start, error, float(history.errors[0]), options.remedy)
-        told = notes(layout.n_weights, history, trained.stopped, error)
+        warnings = (
+            *verdict(trained.start, error, float(history.errors[0]), options.remedy),
+            *self._untaught(trained.start.apart),
+        )
+        n_weights = layout.n_weights if ties is None else int((ties < 0).sum()) + len(np.unique(ties[ties >= 0]))
+        told = notes(n_weights, history, trained.stopped, error)
         return Learned(Layers(layout, trained.theta), columns(history), told, warnings)
+
+    def _untaught(self, apart: float) -> tuple[str, ...]:
+        if not 0 < apart < self.ignored_error:
+            return ()
+        return (
+            f"ignored_error = {float(self.ignored_error):g}: before the first step all outputs were nearer to their "
+            f"targets, by {apart:.3g} at most, so that nothing was learned",
+        )
 
     def _problem(self, layout: Layout, loss: str, ties: IntArray | None = None) -> Problem:
         decay = np.where(layout.is_bias(), 0.0, float(self.decay))

@@ -21,6 +21,7 @@ from learners.neural.problem import Problem, Sample
 from learners.neural.targets import LAST
 from learners.neural.training import Options
 from learners.params import choice, integer, learner, real
+from learners.types import FloatArray
 
 _NODES = {"growth": ("nodes",)}
 _MEIOSIS = {"growth": ("meiosis",)}
@@ -143,16 +144,34 @@ class GrowingNetwork(NetworkEstimator):
 
     def _learn(self, examples: Examples, progress: Progress) -> Learned:
         layout = Layout((examples.n_inputs, 1, examples.n_outputs), (self.activation, LAST[examples.link]))
-        problem = Problem(layout, "squared" if examples.link == "identity" else "cross-entropy", float(self.decay))
+        problem = Problem(layout, self._loss_of(examples.link), float(self.decay))
         validation = None if examples.validation is None else _sample(examples.validation)
         rng, sample = np.random.default_rng(examples.seed), _sample(examples.training)
         found = self._grown(problem, sample, validation, rng, progress)
         history, reached = found.history, error(replace(problem, layout=found.layout), sample, found.theta)
         remedy = self._meiosis().remedy if self.growth == "meiosis" else self._options().remedy
-        warnings = verdict(found.start, reached, float(history.errors[0]), remedy)
+        warnings = (*verdict(found.start, reached, float(history.errors[0]), remedy), *self._ungrown(found.stopped))
         told = {"hidden_units": found.layout.sizes[1]} | notes(found.layout.n_weights, history, found.stopped, reached)
         by_epoch = columns(history) | {"hidden_units": found.units.astype(np.float64)}
         return Learned(Layers(found.layout, found.theta), by_epoch, told, warnings)
+
+    def _constant(self, scores: FloatArray, error: float, why: str) -> Learned:
+        found = super()._constant(scores, error, why)
+        by_epoch = found.history | {"hidden_units": np.zeros(0)}
+        return replace(found, history=by_epoch, notes={"hidden_units": 0} | found.notes)
+
+    def _ungrown(self, stopped: str) -> tuple[str, ...]:
+        """A warning where the epochs were too few for a unit to be added."""
+        meiosis = self.growth == "meiosis"
+        name, every = ("divide_every", self.divide_every) if meiosis else ("flat_epochs", self.flat_epochs)
+        epochs = self._meiosis().moving if meiosis else int(self.epochs)
+        if every < epochs or self.most_units == 1 or stopped in ("goal", "margin"):
+            return ()
+        moving = f" (of which {epochs} before means settle)" if meiosis and epochs < self.epochs else ""
+        return (
+            f"no hidden unit was added: {name} = {int(every)} comes not before the end at epochs = "
+            f"{int(self.epochs)}{moving}",
+        )
 
     def _grown(
         self,

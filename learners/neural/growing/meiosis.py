@@ -26,7 +26,7 @@ from learners.neural.growing.nodes import Grown
 from learners.neural.judging import Judge
 from learners.neural.layout import Layout
 from learners.neural.problem import Problem, Sample
-from learners.neural.training import History, Options, begun, train
+from learners.neural.training import WORK, History, Options, begun, train
 from learners.types import FloatArray, IntArray
 
 #: No derivative counts for more: far from its means a network may answer anything.
@@ -67,6 +67,11 @@ class Meiosis:
             raise ParameterError("settling is a share below 1")
         if not 0 < self.fade < 1:
             raise ParameterError("fade is between 0 and 1", field="fade")
+
+    @property
+    def moving(self) -> int:
+        """Epochs before means settle."""
+        return self.epochs - int(self.settling * self.epochs)
 
     @property
     def remedy(self) -> tuple[str, str]:
@@ -110,8 +115,8 @@ def divide(
     while not course.stopped:
         course.epoch()
         if course.done % meiosis.every == 0:
-            progress(course.done / meiosis.epochs, course.told())
             course.look()
+        course.tell(progress)
     if course.stopped in ("epochs", "patience"):
         course.settle(progress)
     return course.grown()
@@ -135,10 +140,10 @@ class _Course:
         self._judged: list[float] = []
         self._units: list[int] = []
         self._best = (0, problem.layout, self._means)
-        self._epochs = meiosis.epochs - int(meiosis.settling * meiosis.epochs)
+        self._epochs = meiosis.moving
         self.stopped = ""
         self._prepare()
-        self._start = begun(problem, sample, self._judge.error(self._means)[0])
+        self._start = begun(problem, sample, *self._judge.error(self._means))
 
     def _prepare(self) -> None:
         self._judge = Judge(self._problem, self._sample)
@@ -152,9 +157,12 @@ class _Course:
     def done(self) -> int:
         return len(self._errors)
 
-    def told(self) -> str:
-        """Where it is."""
-        return f"{self._units[-1]} hidden units, epoch {self.done}, error {self._errors[-1]:.4g}"
+    def tell(self, progress: Progress) -> None:
+        """Where it is, after so many epochs as are worth it."""
+        size, how = self._problem.layout.n_weights * len(self._sample.inputs), self._meiosis
+        if self.done % max(1, min(WORK // (3 * size), how.every)) == 0:
+            told = f"epoch {self.done} of {how.epochs}, error {self._errors[-1]:.4g}"
+            progress(self.done / how.epochs, f"{self._units[-1]} hidden units, {told}")
 
     def epoch(self) -> None:
         """A step of means and deviations."""
@@ -207,7 +215,7 @@ class _Course:
             return
         _, layout, means = self._best
         self._problem = replace(self._problem, layout=layout)
-        options = Options("rprop", batch=None, epochs=how.epochs - begun)
+        options = Options("rprop", batch=None, epochs=how.epochs - begun, before=begun)
         options = replace(options, goal=how.goal, margin=how.margin, patience=how.patience)
 
         def tell(share: float, message: str) -> None:

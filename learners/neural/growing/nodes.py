@@ -70,9 +70,18 @@ def create_nodes(
     growth = _Growth(options.epochs)
     theta = problem.layout.initial(rng, "uniform", scale)
     while True:
-        left = replace(options, epochs=options.epochs - growth.done)
+        left = replace(options, epochs=options.epochs - growth.done, before=growth.done)
         tell = growth.portion(progress, problem.layout.sizes[1])
-        trained = train(problem, theta, sample, left, rng, validation=validation, start=growth.start, progress=tell)
+        trained = train(
+            problem,
+            theta,
+            sample,
+            left,
+            rng,
+            validation=validation,
+            start=growth.start,
+            progress=tell,
+        )
         growth.add(problem.layout, trained)
         stopped = growth.ended(trained, most_units)
         if stopped:

@@ -69,6 +69,10 @@ class StepwiseEstimator(StepwiseParameters):
         """Steps through which errors are carried back; 0 for all."""
         return 0
 
+    def _untaught(self) -> tuple[str, ...]:
+        """Warnings of parameters that have no effect on these rows."""
+        return ()
+
     def _sharing(self, structure: Structure) -> Sharing | None:
         """Weights that are one."""
         return None
@@ -198,7 +202,7 @@ class StepwiseEstimator(StepwiseParameters):
         )
         n_weights = structure.n_weights if sharing is None else sharing.n_free
         history, error = trained.history, trained.error
-        warnings = verdict(trained.start, error, float(history.errors[0]), options.remedy)
+        warnings = (*verdict(trained.start, error, float(history.errors[0]), options.remedy), *self._untaught())
         network = RecurrentNetwork(structure, trained.theta, self._delays)
         return Learned(network, columns(history), notes(n_weights, history, trained.stopped, error), warnings)
 

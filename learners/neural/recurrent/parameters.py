@@ -17,7 +17,11 @@ class StepwiseParameters(NetworkEstimator):
     """Layers, what is taught after which step, and how weights are found."""
 
     hidden_units: tuple[int, ...] = sizes(
-        (8,), "Units of each hidden layer, from the inputs on; at least one layer.", maximum=1_000, most=10
+        (8,),
+        "Units of each hidden layer, from the inputs on; at least one layer.",
+        maximum=1_000,
+        most=10,
+        fewest=1,
     )
     shortcuts: bool = flag(
         False,
@@ -88,8 +92,6 @@ class StepwiseParameters(NetworkEstimator):
 
     def check_together(self) -> None:
         super().check_together()
-        if not self.hidden_units:
-            raise ParameterError("parameter hidden_units needs at least one layer", field="hidden_units")
         if self.patience != _PATIENCE and self.validation_fraction == 0:
             raise ParameterError(
                 f"parameter patience = {quoted(self.patience)} has no effect, since no rows are held out to stop by; "

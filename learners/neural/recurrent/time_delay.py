@@ -43,10 +43,19 @@ class TimeDelayEstimator(StepwiseEstimator):
     def check_together(self) -> None:
         super().check_together()
         if self.shared_steps is not None and self.shared_steps >= self.window:
+            places = "one place" if self.shared_steps == self.window else "no place"
             raise ParameterError(
-                f"parameter shared_steps = {self.shared_steps} leaves one place in window = {self.window}; give less",
+                f"parameter shared_steps = {self.shared_steps} leaves {places} in window = {self.window}; give less",
                 field="shared_steps",
             )
+
+    def _untaught(self) -> tuple[str, ...]:
+        if self.shared_steps is None or self._places(self._delays) > 1:
+            return ()
+        return (
+            f"shared_steps = {self.shared_steps} has no effect: no training row has more than {self._delays} steps, of "
+            "which each unit sees all at once",
+        )
 
     def _most_delays(self) -> int:
         return int(self.window)

@@ -27,6 +27,7 @@ from learners.neural import (
     TimeDelayNetworkRegressor,
 )
 from learners.neural.start import constant_error
+from learners.persist import dump, load
 from learners.table import Table
 
 FLOWERS, SPECIES = load_iris(return_X_y=True)
@@ -122,7 +123,9 @@ WORSE: dict[str, tuple[Learner, Any, Any, str]] = {
     ),
     "growing": (GrowingNetworkClassifier(optimizer="sgd", rate=100.0), FLOWERS, LONG, r"lower the rate \(100\)"),
     "meiosis": (
-        GrowingNetworkClassifier(growth="meiosis", spread=100.0, spread_rate=100.0, epochs=50, settling=0.0),
+        GrowingNetworkClassifier(
+            growth="meiosis", spread=100.0, spread_rate=100.0, epochs=300, divide_every=10, settling=0.0
+        ),
         FLOWERS,
         LONG,
         r"lower spread \(100\) and spread_rate \(100\)",
@@ -177,6 +180,87 @@ def test_networks_that_learn_do_not_warn() -> None:
         assert "warnings" not in numbers.fit(FLOWERS[:, :3], FLOWERS[:, 3]).training_notes()
 
 
+def test_what_has_no_effect_on_these_rows_is_warned_of() -> None:
+    few = GrowingNetworkClassifier(epochs=80, flat_epochs=80).fit(FLOWERS, KINDS).training_notes()
+    assert (few["hidden_units"], few["stopped"]) == (1, "epochs")
+    assert few["warnings"] == ["no hidden unit was added: flat_epochs = 80 comes not before the end at epochs = 80"]
+    settled = GrowingNetworkClassifier(growth="meiosis", epochs=80, divide_every=40).fit(FLOWERS, KINDS)
+    (warning,) = settled.training_notes()["warnings"]
+    assert warning == (
+        "no hidden unit was added: divide_every = 40 comes not before the end at epochs = 80 (of which 40 before means "
+        "settle)"
+    )
+    assert "warnings" not in GrowingNetworkClassifier(epochs=81, flat_epochs=80).fit(FLOWERS, KINDS).training_notes()
+    sums = _sums()
+    for shared, is_idle in ((5, True), (4, False)):  # rows have five steps
+        model = TimeDelayNetworkRegressor(window=10, shared_steps=shared, epochs=30).fit(STEPS, sums)
+        warnings = [one for one in model.warnings_ if one.startswith(f"shared_steps = {shared} has no effect")]
+        assert len(warnings) == is_idle
+    idle = NeuralNetworkRegressor(ignored_error=50.0, decay=0.0, epochs=3).fit(FLOWERS, FLOWERS[:, 0])
+    assert any(one.startswith("ignored_error = 50: before the first step all outputs") for one in idle.warnings_)
+    taught = NeuralNetworkRegressor(ignored_error=0.5, decay=0.0, epochs=60).fit(FLOWERS, FLOWERS[:, 0])
+    assert taught.warnings_ == ()
+
+
+def test_tied_weights_count_once() -> None:
+    coder = Autoencoder(hidden_units=(3, 2), tied=True, epochs=5).fit(FLOWERS)
+    assert coder.training_notes()["weights"] == 4 * 3 + 3 * 2 + 3 + 2 + 3 + 4
+
+
+@pytest.mark.parametrize("settings", [{"flat_slope": 1.0}, {"growth": "meiosis"}])
+def test_progress_of_growth_tells_epochs_of_the_whole(settings: dict[str, Any]) -> None:
+    told: list[tuple[float, str]] = []
+    model = GrowingNetworkClassifier.from_params(settings | {"epochs": 400, "margin": None})
+    model.fit(FLOWERS, KINDS, progress=lambda share, message: told.append((share, message)))
+    epochs = [match.groups() for _, message in told if (match := re.search(r"epoch (\d+) of (\d+)", message))]
+    assert {of for _, of in epochs} == {"400"}
+    counted = [int(done) for done, _ in epochs]
+    assert counted == sorted(counted)
+    assert counted[-1] == 400
+    assert [share for share, _ in told] == sorted(share for share, _ in told)
+
+
+CONSTANTS: list[Learner] = [
+    NeuralNetworkClassifier(epochs=3),
+    NeuralNetworkClassifier(epochs=3, pruning="magnitude", prune_epochs=1),
+    NeuralNetworkRegressor(epochs=3),
+    GrowingNetworkClassifier(epochs=300),
+    GrowingNetworkRegressor(epochs=300),
+    CascadeCorrelationClassifier(max_hidden=1),
+    CascadeCorrelationRegressor(max_hidden=1),
+    RecurrentNetworkClassifier(epochs=3),
+    RecurrentNetworkRegressor(epochs=3),
+]
+
+
+@pytest.mark.parametrize("model", CONSTANTS, ids=lambda model: model.name)
+def test_of_one_answer_to_all_rows_is_told_as_of_others(model: Learner) -> None:
+    stepwise = "recurrent" in model.name
+    table = STEPS if stepwise else Table.from_array(FLOWERS)
+    numbers = _sums() if stepwise else FLOWERS[:, 0]
+    target: Any = np.where(numbers > numbers.mean(), "yes", "no") if "classifier" in model.name else numbers
+    told = model.fit(table, target).training_notes()
+    told.pop("warnings", None)
+    for rows in ([0], [0] * 10):
+        one = model.fit(table.take(np.array(rows)), target[rows]).training_notes()
+        assert one.pop("warnings")[0].endswith("every row has one answer, and nothing was learned")
+        assert set(one) == set(told)
+        assert (one["history"], one["epochs"], one["stopped"], one["training_error"]) == ([], 0, "constant", 0)
+        again = type(model).from_state(load(dump(model.get_state())))
+        assert again.training_notes()["history"] == []
+
+
+def test_where_no_column_varies_the_error_is_that_of_the_best_constant_answer() -> None:
+    rows, labels = np.ones((150, 2)), np.array(["a"] * 30 + ["b"] * 120)
+    for model in (NeuralNetworkClassifier(), GrowingNetworkClassifier()):
+        notes = model.fit(rows, labels).training_notes()
+        assert notes["training_error"] == pytest.approx(log_loss(labels, model.predict_proba(rows)), rel=1e-12)
+        assert notes["warnings"][0].startswith("no column varies in the training rows")
+    squared = NeuralNetworkClassifier(loss="squared").fit(rows, labels).training_notes()
+    assert squared["training_error"] == pytest.approx(0.5 * 0.2 * 0.8, rel=1e-12)
+    assert NeuralNetworkRegressor().fit(rows, np.arange(150.0)).training_notes()["training_error"] == pytest.approx(0.5)
+
+
 def test_an_error_beyond_any_sense_is_refused() -> None:
     deep = {"hidden_units": (50,) * 5, "activation": "relu", "initial": "uniform", "initial_scale": 100.0}
     for optimizer in ("adam", "lbfgs"):
@@ -185,6 +269,13 @@ def test_an_error_beyond_any_sense_is_refused() -> None:
             model.fit(FLOWERS, LONG)
         assert caught.value.field == "initial_scale"
         assert not model.is_fitted
+
+
+def test_steps_of_quickprop_that_grow_too_much_are_named() -> None:
+    model = NeuralNetworkClassifier(optimizer="quickprop", growth=10.0)
+    with pytest.raises(ParameterError, match=r"diverged.* lower growth \(10\) or the rate \(0.5\)$") as caught:
+        model.fit(FLOWERS, KINDS)
+    assert caught.value.field == "growth"
 
 
 def test_what_was_large_before_the_first_step_is_to_blame() -> None:

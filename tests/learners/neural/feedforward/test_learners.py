@@ -12,7 +12,7 @@ from learners.errors import ParameterError
 from learners.linear import LinearRegressor, LogisticClassifier
 from learners.neural import NeuralNetworkClassifier, NeuralNetworkRegressor
 from learners.neural.decoding import decoded
-from learners.neural.feedforward.shifting import shifting
+from learners.neural.feedforward.shifting import evenly_scaled, shifting
 from learners.neural.inputs import Inputs
 from learners.preprocessing.encode import POWER
 from learners.table import MISSING, Column, Table
@@ -169,9 +169,35 @@ def test_what_is_learned_of_moved_rows_holds_for_moved_rows() -> None:
         assert model.predict(np.roll([first, second], places, axis=1).astype(np.float64)).tolist() == ["up", "down"]
 
 
+def test_numbers_of_images_are_divided_by_one_unit() -> None:
+    rng = np.random.default_rng(0)
+    cells = rng.normal(size=(50, 4)) * [1e-3, 1.0, 2.0, 0.0] + [5.0, 1.0, -3.0, 7.0]
+    table, weights = Table.from_array(cells), rng.uniform(0.5, 2.0, 50)
+    shares = weights / weights.sum()
+    mean = shares @ cells
+    variances = shares @ (cells - mean) ** 2
+    inputs = evenly_scaled(Inputs.fit(table, weights), table, weights)
+    expected = ((cells - mean) / np.sqrt(variances[:3].mean()))[:, :3]  # a column that does not vary has no input
+    np.testing.assert_allclose(inputs.batch(table), expected, atol=1e-9)
+    np.testing.assert_allclose(inputs.mean, 0.0, atol=1e-9)
+    np.testing.assert_allclose(decoded(inputs, inputs.batch(table)), cells, atol=1e-9)
+
+
+def test_digits_are_read_wherever_they_are_moved_to() -> None:
+    digits, rng = load_digits(), np.random.default_rng(0)
+    held = np.arange(len(digits.target)) % 4 == 3
+    images = digits.images[held]
+    downs, rights = (np.clip(np.arange(8) - rng.integers(-1, 2, (len(images), 1)), 0, 7) for _ in range(2))
+    moved = images[np.arange(len(images))[:, None, None], downs[:, :, None], rights[:, None, :]].reshape(-1, 64)
+    model = NeuralNetworkClassifier(hidden_units=(100,), epochs=60, image_width=8, image_shift=1)
+    model.fit(digits.data[~held], digits.target[~held])
+    assert model.score(moved, digits.target[held]) >= 0.95
+
+
 @pytest.mark.parametrize(
     ("settings", "field", "words"),
     [
+        ({"ignored_error": 0.51}, "ignored_error", "<= 0.5"),
         ({"patience": 5}, "patience", "no rows are held out"),
         ({"image_shift": 1}, "image_shift", "no effect without image_width"),
         ({"image_width": 2}, "image_shift", "image_width has no effect with image_shift = 0"),
