@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from learners.errors import ParameterError
-from learners.neural.start import SENSELESS, Start
+from learners.neural.start import SENSELESS, Start, of_inputs
 from learners.neural.training import History
 from learners.types import FloatArray
 
@@ -43,7 +43,9 @@ def notes(n_weights: int, history: History, stopped: str, error: float) -> dict[
     return told
 
 
-def verdict(start: Start, error: float, first: float, remedy: tuple[str, str]) -> tuple[str, ...]:
+def verdict(
+    start: Start, error: float, first: float, remedy: tuple[str, str], early: tuple[str, str] | None = None
+) -> tuple[str, ...]:
     """Warnings of a network that training made worse than no network.
 
     Args:
@@ -51,15 +53,16 @@ def verdict(start: Start, error: float, first: float, remedy: tuple[str, str]) -
         error: mean loss of the training rows, of the network that is stored.
         first: the same of the first epoch.
         remedy: what to do where training went astray, and the parameter to change.
+        early: the same where it ended before its epochs did; ``None``: it did not.
 
     Raises:
         ParameterError: the error is beyond any sense, though its numbers are finite.
     """
     if not error <= SENSELESS * max(start.constant, 1.0):
-        advice, field = _advice(start, error, remedy)
+        advice, field = _advice(start, error, remedy, early)
         raise ParameterError(f"training diverged: it ended with {_beside(start, error)}; {advice}", field=field)
     if 0 < _WORSE * start.constant < error:
-        advice, _ = _advice(start, error, remedy)
+        advice, _ = _advice(start, error, remedy, early)
         return (f"the network answers worse than a constant would, with {_beside(start, error)}; {advice}",)
     if error > _WORSE * first:
         return (f"the error of the training rows rose from {first:.3g} to {error:.3g}: {remedy[0]}",)
@@ -70,9 +73,9 @@ def _beside(start: Start, error: float) -> str:
     return f"an error of the training rows of {error:.3g} beside {start.constant:.3g}"
 
 
-def _advice(start: Start, error: float, remedy: tuple[str, str]) -> tuple[str, str]:
+def _advice(start: Start, error: float, remedy: tuple[str, str], early: tuple[str, str] | None) -> tuple[str, str]:
     if error > start.error:
-        return remedy
-    if start.error > _LARGE * start.constant:
-        return start.fault()
-    return "give more epochs, or another rate", "epochs"
+        return of_inputs(*remedy, start.largest)
+    if early is not None:
+        return early
+    return start.fault() if start.error > _LARGE * start.constant else ("give more epochs, or another rate", "epochs")

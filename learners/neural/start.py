@@ -12,8 +12,8 @@ from learners.types import FloatArray
 
 #: So many times the error of a constant answer is beyond any sense.
 SENSELESS = 1e6
-#: Inputs beyond this, which no scaling of some thousand rows makes, are at fault rather than the initial weights.
-_LARGE = 100.0
+#: Inputs beyond this, which no scaling of a million rows makes, are at fault rather than the initial weights.
+_LARGE = 1e3
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Start:
         """What is wrong with a start whose error is large, and the parameter to change."""
         begun = f"before the first step the error was {self.error:.3g}, where a constant answer has {self.constant:.3g}"
         if self.largest > _LARGE:
-            return f"{begun}; inputs reach {self.largest:.3g} in magnitude: give scaling = standard or range", "scaling"
+            return f"{begun}; {_unscaled(self.largest)}", "scaling"
         return f"{begun}; initial weights are too large: lower {self.range_name}", self.range_name
 
     def diverged(self, epoch: int, advice: str, field: str) -> ParameterError:
@@ -60,7 +60,18 @@ class Start:
         """
         if self.is_senseless:
             advice, field = self.fault()
+        else:
+            advice, field = of_inputs(advice, field, self.largest)
         return ParameterError(f"training diverged at epoch {epoch}: {advice}", field=field)
+
+
+def of_inputs(advice: str, field: str, largest: float) -> tuple[str, str]:
+    """The advice, and the parameter to change, which are others where unscaled inputs are so large."""
+    return (f"{_unscaled(largest)}, or {advice}", "scaling") if largest > _LARGE else (advice, field)
+
+
+def _unscaled(largest: float) -> str:
+    return f"inputs reach {largest:.3g} in magnitude: give scaling = standard or range"
 
 
 def constant_error(targets: FloatArray, weights: FloatArray, loss: str, last: str) -> float:

@@ -13,7 +13,7 @@ from learners.neural.cascade.activation import ACTIVATIONS
 from learners.neural.cascade.growth import grow
 from learners.neural.cascade.network import Cascade
 from learners.neural.cascade.outputs import LINEAR_SQUARED
-from learners.neural.cascade.phase import Phase
+from learners.neural.cascade.phase import SOLVED, STATUSES, Phase
 from learners.neural.cascade.settings import MIXED, PLACEMENTS, Settings
 from learners.neural.cascade.stages import Rows, Stage
 from learners.neural.estimator import NetworkEstimator
@@ -138,7 +138,10 @@ class CascadeEstimator(NetworkEstimator):
         reached = grown.stages[grown.network.n_hidden].loss
         notes = _notes(grown.network, grown.epochs, grown.stopped, reached)
         first, remedy = grown.stages[0], (f"lower output_rate ({float(self.output_rate):g})", "output_rate")
-        warnings = verdict(self._start(examples, first.first), reached, first.loss, remedy)
+        early = ("give more output_epochs, or another output_rate", "output_epochs")
+        if grown.stopped == STATUSES[SOLVED]:
+            early = (f"lower tolerance ({float(self.tolerance):g})", "tolerance")
+        warnings = verdict(self._start(examples, first.first), reached, first.loss, remedy, early)
         return Learned(grown.network, _history(grown.stages), notes, warnings)
 
     def _constant(self, scores: FloatArray, error: float, why: str) -> Learned:

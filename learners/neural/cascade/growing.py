@@ -30,6 +30,7 @@ from learners.neural.cascade.phase import (
 )
 from learners.neural.cascade.settings import PLACEMENTS, Settings
 from learners.neural.cascade.stages import Candidate, Rows, Stage
+from learners.neural.start import of_inputs
 from learners.types import BoolArray, FloatArray
 
 #: Multiplications between two calls of ``progress``: some hundredths of a second.
@@ -179,10 +180,11 @@ class Growing:
             self._refuse(phase, what, rate)
 
     def _refuse(self, phase: FloatArray, what: str, rate: str) -> None:
+        advice, field = of_inputs(f"lower {rate}", rate, float(np.abs(self._rows.inputs).max()))
         raise ParameterError(
             f"training diverged at epoch {int(phase[EPOCH])} of the {what} with {len(self._hidden)} hidden units: "
-            f"lower {rate}",
-            field=rate,
+            f"{advice}",
+            field=field,
         )
 
 

@@ -150,7 +150,11 @@ class GrowingNetwork(NetworkEstimator):
         found = self._grown(problem, sample, validation, rng, progress)
         history, reached = found.history, error(replace(problem, layout=found.layout), sample, found.theta)
         remedy = self._meiosis().remedy if self.growth == "meiosis" else self._options().remedy
-        warnings = (*verdict(found.start, reached, float(history.errors[0]), remedy), *self._ungrown(found.stopped))
+        early = (f"lower margin ({self.margin:g})", "margin") if found.stopped == "margin" else None
+        warnings = (
+            *verdict(found.start, reached, float(history.errors[0]), remedy, early),
+            *self._ungrown(found.stopped),
+        )
         told = {"hidden_units": found.layout.sizes[1]} | notes(found.layout.n_weights, history, found.stopped, reached)
         by_epoch = columns(history) | {"hidden_units": found.units.astype(np.float64)}
         return Learned(Layers(found.layout, found.theta), by_epoch, told, warnings)

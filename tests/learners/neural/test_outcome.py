@@ -155,6 +155,7 @@ WORSE: dict[str, tuple[Learner, Any, Any, str]] = {
         "lower initial_scale",
     ),
     "few epochs": (Autoencoder(epochs=2), FLOWERS, None, "give more epochs, or another rate"),
+    "wide margin": (GrowingNetworkRegressor(margin=100.0), FLOWERS, FLOWERS[:, 0], r"lower margin \(100\)"),
     "autoencoder": (Autoencoder(optimizer="sgd", rate=1.0), FLOWERS, None, r"lower the rate \(1\)"),
 }
 
@@ -290,3 +291,12 @@ def test_what_was_large_before_the_first_step_is_to_blame() -> None:
     with pytest.raises(ParameterError, match=r"inputs reach 7.9e\+29 in magnitude: give scaling") as caught:
         NeuralNetworkRegressor.from_params(deep | {"scaling": "none"}).fit(FLOWERS * 1e29, SPECIES)
     assert caught.value.field == "scaling"
+    for model in (
+        CascadeCorrelationRegressor(scaling="none"),
+        CascadeCorrelationClassifier(scaling="none", loss="cross-entropy"),
+        GrowingNetworkRegressor(scaling="none", activation="relu"),
+        GrowingNetworkRegressor(scaling="none", activation="relu", growth="meiosis"),
+    ):
+        with pytest.raises(ParameterError, match=r"inputs reach 7.9e\+29 in magnitude: give scaling") as caught:
+            model.fit(FLOWERS * 1e29, KINDS if "classifier" in model.name else FLOWERS[:, 0])
+        assert caught.value.field == "scaling"
