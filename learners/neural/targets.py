@@ -176,6 +176,8 @@ def class_probabilities(scores: FloatArray, link: Link, present: tuple[int, ...]
     places = list(present)
     shares = found[:, places]
     likeliest = (shares >= shares.max(axis=1, keepdims=True) - tie_width()).T
+    if (likeliest.sum(axis=0) < 2).all():
+        return found
     best = np.where(likeliest, scores, -np.inf).max(axis=0)
     given = 2.0 * tie_width() * (likeliest & (scores < best - tie_width()))
     first = np.where(likeliest, scores, -np.inf).argmax(axis=0)

@@ -293,7 +293,7 @@ class Explanation(Prediction):
         None,
         description="how the answer follows from `predictors` or `scores`: it is the sum; the class that has one has "
         "1 / (1 + exp(-sum)), the other the rest; each class has exp(sum), or 1 / (1 + exp(-sum)), divided by all of "
-        "these",
+        "these, and where several of the latter are 1 the class with the largest sum is decided for",
     )
     predictors: list[LinearPredictor] | None = Field(None, description="linear functions of the row")
     scores: list[AttributedScore] | None = Field(None, description="of a network")
