@@ -22,6 +22,7 @@ from service.errors import Conflict, Fault, Invalid, NotFound
 from service.formats.table_file import open_table
 from service.operations import models as versions
 from service.operations.serving import Serving
+from service.operations.stored_rows import has_learned_from
 from service.store import datasets as datasets_table
 from service.store.blobs import Blobs
 from service.store.session import Store
@@ -212,7 +213,7 @@ def _rows(
         "learned_from": [
             name
             for name, lineage in zip(("before", "after"), lineages, strict=True)
-            if lineage["dataset"] == dataset.id
+            if has_learned_from(lineage, dataset)
         ],
     }
     return found | _difference(answers, _truth(rows, after), wanted)

@@ -19,6 +19,7 @@ from service.operations.served import ServedModel
 from service.store import datasets
 from service.store.blobs import Blobs
 from service.store.session import Store
+from service.store.tables import Dataset
 
 #: Most cells of a dataset that is read through for one request: some seconds of work.
 MAX_CELLS = 100_000_000
@@ -40,7 +41,7 @@ class StoredRows:
         table: all of its rows and columns.
         truth: (n,), the target in the model's terms, NaN where it is not known.
         weights: (n,), 1 or what the training took; of the dataset that it learned from 0 where it did not.
-        learned_from: whether the version was trained on this dataset.
+        learned_from: whether the version was trained on these rows; see :func:`has_learned_from`.
     """
 
     dataset: str
@@ -75,6 +76,7 @@ def read_stored(shelf: Shelf, model: ServedModel, dataset_id: str | None) -> Sto
         dataset = datasets.get(session, identity.workspace, wanted)
         n_cells = dataset.n_rows * dataset.n_columns
         sha256 = dataset.table_sha256
+        learned_from = has_learned_from(lineage, dataset)
     if n_cells > MAX_CELLS:
         raise TooLarge(
             f"The dataset has {n_cells} cells; at most {MAX_CELLS} are read through for one request",
@@ -83,11 +85,19 @@ def read_stored(shelf: Shelf, model: ServedModel, dataset_id: str | None) -> Sto
     table = open_table(shelf.blobs.path(sha256))
     target: Column = model.learner.target_
     truth = truth_of(table, target)
-    learned_from = wanted == lineage["dataset"]
     weights = _weights(table, lineage)
     if learned_from:
         weights = np.where(np.isnan(truth), 0.0, weights)
     return StoredRows(wanted, table, truth, weights, learned_from)
+
+
+def has_learned_from(lineage: Mapping[str, Any], dataset: Dataset) -> bool:
+    """Whether a version of this lineage was trained on the rows of a dataset: then its figures there are too good.
+
+    The rows are the same in the dataset itself, in another upload of the file or of its table, and in every revision,
+    whose columns are read otherwise but whose file is the same.
+    """
+    return bool(lineage["table_sha256"] == dataset.table_sha256 or lineage["dataset_sha256"] == dataset.raw_sha256)
 
 
 def truth_of(table: Table, target: Column) -> FloatArray:

@@ -87,7 +87,7 @@ class RowChanges(Answer):
     first_row: int
     compared: int = Field(description="rows that both answered")
     total: int = Field(description="rows of the dataset")
-    learned_from: list[str] = Field(description="which of the two learned from this dataset: `before`, `after`")
+    learned_from: list[str] = Field(description="which of the two learned from its rows or its file: `before`, `after`")
     changed_total: int
     changed: list[RowChange] = Field(description="in the dataset's order; of numbers the largest changes first")
     changes: list[LabelChange] | None = Field(None, description="of labels, the most frequent first")

@@ -37,7 +37,10 @@ class JudgedDataset(Answer):
 
     id: str
     rows: int
-    learned_from: bool = Field(description="whether the version was trained on it; else the rows are new to it")
+    learned_from: bool = Field(
+        description="whether the version was trained on its rows, also in another upload or revision of the file; "
+        "else they are new to it"
+    )
 
 
 class RulesOnDataset(Rules):

@@ -23,7 +23,7 @@ from service.formats.table_file import open_table
 from service.operations.learning_data import weights_of
 from service.operations.served import ServedModel
 from service.operations.serving import Serving
-from service.operations.stored_rows import strange_classes, truth_of
+from service.operations.stored_rows import has_learned_from, strange_classes, truth_of
 from service.operations.work.part import Kind, Part, Request, Result, Results
 from service.store.tables import Job, ModelVersion
 
@@ -104,10 +104,9 @@ def _not_judged(table: Table, truth: FloatArray, target: Column, weights: FloatA
 
 
 def _learned_from(part: Part) -> bool:
-    """Whether the version learned from this very dataset: then its figures are too good."""
     with part.store.read() as session:
         lineage = session.get_one(ModelVersion, part.request["version"]["id"]).lineage
-    return bool(lineage["table_sha256"] == part.dataset.table_sha256)
+    return has_learned_from(lineage, part.dataset)
 
 
 def _compared(part: Part, table: Table, truth: FloatArray, rows: IntArray, found: RowResults) -> Result:
