@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,7 +23,7 @@ from learners.trees.nodes import Nodes
 from learners.trees.setup import by_column
 from learners.trees.shared import SharedColumns
 from learners.trees.traverse import pack
-from learners.types import BoolArray, FloatArray
+from learners.types import BoolArray, FloatArray, IntArray
 
 
 class FittedBoosting(FittedVotes):
@@ -119,6 +120,13 @@ class AdaBoostClassifier(FittedBoosting, ClassTreeMembers):
             total = float(self.boosted_.votes.sum())
             return explain_columns(self.members_, self.weights_, total, values, self._labels(), hard=self.votes_hard)
         return super().explain(X)
+
+    def reason_sizes(self, values: FloatArray) -> Iterator[IntArray]:
+        """Of some rows at a time the columns that are told of each, or the votes and tests."""
+        if self.members_.is_of_stumps:
+            used = np.unique(self.members_.nodes.feature[self.members_.roots])
+            return iter((np.full(len(values), len(used), np.int64),))
+        return super().reason_sizes(values)
 
 
 class _WeakTrees:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -9,11 +10,10 @@ import numpy as np
 from learners.base import Classifier, Learner, ModelState
 from learners.decisions import plain_utility, utility_matrix
 from learners.ensembles.members import MemberTrees
-from learners.ensembles.reasons import MOST_PATHS, explain_votes
+from learners.ensembles.reasons import explain_votes, votes_sizes
 from learners.explanation import Explanation
 from learners.table import Column, Table
 from learners.trees.nodes import Nodes
-from learners.trees.paths import MAX_TESTS
 from learners.trees.setup import by_column
 from learners.types import FloatArray, IntArray, Scalar
 
@@ -67,17 +67,9 @@ class FittedEnsemble(Learner):
     def unpacked_bytes(self) -> int:
         return self.members_.unpacked_bytes
 
-    def reason_sizes(self, values: FloatArray) -> IntArray:
-        """The most votes and tests that the reason of each row goes through; values of shape (n, d)."""
-        if "additive" in self.capabilities.explanations and self.members_.is_of_stumps:
-            return np.full(len(values), len(self.columns_) + 1)
-        with_levels = np.array([not column.is_numeric for column in self.columns_])
-        unknown = np.isnan(values) | (with_levels & (values < 0))
-        nodes = self.members_.nodes
-        longest = nodes.greatest_depth
-        divided = max(longest, min(MAX_TESTS, nodes.total_depth))
-        sizes: IntArray = len(self.members_) + MOST_PATHS * np.where(unknown.any(axis=1), divided, longest)
-        return sizes
+    def reason_sizes(self, values: FloatArray) -> Iterator[IntArray]:
+        """Of some rows at a time, how many votes and tests the reason of each holds; values of shape (n, d)."""
+        return votes_sizes(self.members_, self.weights_, values, self._labels(), hard=self.votes_hard)
 
     def get_state(self) -> ModelState:
         header = self._header()

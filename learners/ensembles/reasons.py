@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Literal
 
 import numpy as np
@@ -18,14 +19,15 @@ from learners.ensembles.explanation import (
 from learners.ensembles.members import MemberTrees
 from learners.explanation import Explanation
 from learners.table import UNSEEN, Column
-from learners.trees.paths import explain_reached
+from learners.trees.paths import explain_reached, told_tests
 from learners.trees.setup import by_column
 from learners.types import FloatArray, IntArray, Scalar
 
 #: Paths of so many members are told.
 MOST_PATHS = 3
-#: Rows whose reasons are made together.
-_ROWS_AT_ONCE = 256
+#: Rows whose reasons are made together, and nodes that rows with unknown values may reach together; it bounds the
+#: memory.
+_ROWS_AT_ONCE, _NODES_AT_ONCE = 256, 2_000_000
 
 
 def explain_votes(
@@ -40,8 +42,7 @@ def explain_votes(
         hard: see :meth:`~learners.ensembles.members.MemberTrees.answers`.
     """
     found: list[Explanation] = []
-    for first in range(0, len(values), _ROWS_AT_ONCE):
-        cells = by_column(values[first : first + _ROWS_AT_ONCE])
+    for cells in _in_parts(members, values):
         answers, leaves = members.each(cells, hard=hard), members.leaves(cells)
         for row, paths in enumerate(_paths(members, weights, cells, answers, labels)):
             votes = tuple(
@@ -50,6 +51,40 @@ def explain_votes(
             )
             found.append(VotesExplanation(labels, hard, votes, paths))
     return found
+
+
+def votes_sizes(
+    members: MemberTrees, weights: FloatArray, values: FloatArray, labels: tuple[Scalar, ...], *, hard: bool
+) -> Iterator[IntArray]:
+    """How many votes and tests the reason of each row holds, of some rows at a time, without writing any.
+
+    Args:
+        members, weights, values, labels, hard: as for :func:`explain_votes`.
+    """
+    for cells in _in_parts(members, values):
+        rows, asked, reached = _reached(members, weights, cells, members.each(cells, hard=hard), labels)
+        found = np.full(cells.shape[1], len(members), np.int64)
+        depths = members.nodes.depth
+        told = [
+            told_tests(depths[leaves + root], shares)
+            for root, (leaves, shares) in zip(members.bounds[asked].tolist(), reached, strict=True)
+        ]
+        np.add.at(found, rows, np.array(told, np.int64))
+        yield found
+
+
+def _in_parts(members: MemberTrees, values: FloatArray) -> Iterator[FloatArray]:
+    """The cells by column of so many rows at a time as are looked at together; values of shape (n, d)."""
+    with_levels = np.array([not column.is_numeric for column in members.columns])
+    first = 0
+    while first < len(values):
+        part = values[first : first + _ROWS_AT_ONCE]
+        unknown = (np.isnan(part) | (with_levels & (part < 0))).any(axis=1)
+        # each row with an unknown value may reach every leaf of every member
+        n_together = int(np.searchsorted(np.cumsum(unknown) * members.nodes.n_nodes, _NODES_AT_ONCE, side="right"))
+        part = part[: max(1, n_together)]
+        yield by_column(part)
+        first += len(part)
 
 
 def _said(answer: list[float], labels: tuple[Scalar, ...]) -> tuple[tuple[float, ...], float | None]:
@@ -67,14 +102,22 @@ def _heaviest(answers: FloatArray, weights: FloatArray, labels: tuple[Scalar, ..
 def _paths(
     members: MemberTrees, weights: FloatArray, cells: FloatArray, answers: FloatArray, labels: tuple[Scalar, ...]
 ) -> list[tuple[MemberPath, ...]]:
-    """Of each row the paths of its heaviest members; all rows and members walk together."""
+    """Of each row the paths of its heaviest members."""
+    found: list[list[MemberPath]] = [[] for _ in range(cells.shape[1])]
+    rows, asked, reached = _reached(members, weights, cells, answers, labels)
+    for row, member, ends in zip(rows.tolist(), asked.tolist(), reached, strict=True):
+        found[row].append(_path(members, member, cells[:, row].copy(), labels, *ends))
+    return [tuple(paths) for paths in found]
+
+
+def _reached(
+    members: MemberTrees, weights: FloatArray, cells: FloatArray, answers: FloatArray, labels: tuple[Scalar, ...]
+) -> tuple[IntArray, IntArray, list[tuple[IntArray, FloatArray]]]:
+    """Rows with their heaviest members, and the leaves that each such pair reaches; all of them walk together."""
     heaviest = [_heaviest(answers[:, row], weights, labels) for row in range(cells.shape[1])]
     rows = np.repeat(np.arange(len(heaviest)), [len(of_row) for of_row in heaviest])
-    reached = iter(members.reached(cells, rows, np.array([m for of_row in heaviest for m in of_row])))
-    return [
-        tuple(_path(members, m, cells[:, row].copy(), labels, *next(reached)) for m in of_row)
-        for row, of_row in enumerate(heaviest)
-    ]
+    asked = np.array([m for of_row in heaviest for m in of_row])
+    return rows, asked, members.reached(cells, rows, asked)
 
 
 def _path(

@@ -70,6 +70,11 @@ def _heaviest(depths: Int32Array, weights: FloatArray) -> IntArray:
     return np.sort(by_weight[: max(fitting, 1)])
 
 
+def told_tests(depths: Int32Array, weights: FloatArray) -> int:
+    """How many tests are told of a row that reaches leaves of these depths with these shares."""
+    return int(depths[_heaviest(depths, weights)].sum())
+
+
 def _branch(
     nodes: Nodes,
     answers: FloatArray,

@@ -73,7 +73,8 @@ def reason_sizes(learner: Learner, values: FloatArray, columns: tuple[Column, ..
     In a tree these are the tests on all branches that are told, in a model tree the terms of their functions too;
     in a rule set the conditions of the rule that answers and one of each rule before it; in a linear model or a
     network the contributions, and more for each step of a sequence; by neighbours the most rows and columns that may
-    be told. Of a row with so many branches that not all are told, the number is the most that can be.
+    be told; in an ensemble the votes, and the tests of the members that are told. Of a row that one tree divides among
+    so many branches that not all are told, the number is the most that can be.
 
     Args:
         learner: fitted.
@@ -90,7 +91,7 @@ def reason_sizes(learner: Learner, values: FloatArray, columns: tuple[Column, ..
                 fired = learner.apply(Table(learner.columns_, part))
             yield fired.astype(np.int64) + np.diff(learner.ordered_rules_.start)[fired]
         elif isinstance(learner, FittedEnsemble):
-            yield learner.reason_sizes(part)
+            yield from _of_ensemble(learner, part)
         elif isinstance(learner, NeighborsEstimator):
             yield learner.reason_sizes(len(part))
         elif isinstance(learner, FittedLinear):
@@ -129,3 +130,13 @@ def _of_tree(learner: FittedTree, sizes: IntArray, values: FloatArray) -> Iterat
         yield found[done : rows[-1] + 1]
         done = int(rows[-1]) + 1
     yield found[done:]
+
+
+def _of_ensemble(learner: FittedEnsemble, values: FloatArray) -> Iterator[IntArray]:
+    counted = learner.reason_sizes(values)
+    while True:
+        with uncompiled():
+            sizes = next(counted, None)
+        if sizes is None:
+            return
+        yield sizes

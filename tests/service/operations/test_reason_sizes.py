@@ -6,13 +6,18 @@ import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from learners.base import Learner
+from learners.ensembles.adaboost import AdaBoostClassifier
+from learners.ensembles.bagging import BaggingClassifier, BaggingRegressor
+from learners.ensembles.forest import RandomForestClassifier, RandomForestRegressor
 from learners.rules import RuleSetClassifier
-from learners.table import Table
+from learners.table import Column, Series, Table
 from learners.trees import DecisionTreeClassifier
 from learners.trees.paths import MAX_TESTS
 from learners.types import FloatArray
@@ -70,6 +75,52 @@ def test_of_very_many_branches_it_is_no_less_than_what_is_told() -> None:
     cut, whole = learner.explain([[np.nan], [600.0]])
     assert cut.n_tests <= sizes[0] <= MAX_TESTS
     assert sizes[1] == whole.n_tests
+
+
+ENSEMBLES: list[tuple[Callable[..., Learner], bool]] = [
+    (BaggingClassifier, False),
+    (RandomForestClassifier, False),
+    (AdaBoostClassifier, False),
+    (partial(AdaBoostClassifier, max_depth=4), False),
+    (BaggingRegressor, True),
+    (RandomForestRegressor, True),
+]
+
+
+@pytest.mark.parametrize(("make", "of_numbers"), ENSEMBLES)
+@pytest.mark.parametrize("nominal", ["subset", "multiway"])
+def test_of_an_ensemble_the_length_is_that_of_the_reason(
+    make: Callable[..., Learner], of_numbers: bool, nominal: str
+) -> None:
+    table, target = mixed_table()
+    answers = Series(Column("y"), target.cells + table.values[:, 1]) if of_numbers else target
+    learner = make(members=12, nominal=nominal).fit(table, answers)
+    values = rows_with_gaps()
+    found = np.concatenate(list(reason_sizes(learner, values)))
+    assert found.tolist() == [one.n_tests for one in learner.explain(Table(learner.columns_, values))]
+
+
+def test_of_an_ensemble_whose_members_tell_not_all_branches_it_is_still_that() -> None:
+    rows = np.arange(1500.0).reshape(-1, 1)
+    learner = BaggingClassifier(members=3).fit(rows, np.where(rows[:, 0] % 2 == 0, "a", "b"))
+    values = np.array([[600.0], [np.nan], [np.nan]])
+    found = np.concatenate(list(reason_sizes(learner, values)))
+    told = learner.explain(values)
+    assert found.tolist() == [one.n_tests for one in told]
+    assert 3 * MAX_TESTS - 3000 < found[1] <= 3 + 3 * MAX_TESTS
+
+
+def test_rows_of_large_ensembles_are_counted_and_told_alike_however_many_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learner = BaggingClassifier(members=5).fit(*mixed_table())
+    values = rows_with_gaps()
+    together = [one.to_json() for one in learner.explain(Table(learner.columns_, values))]
+    monkeypatch.setattr("learners.ensembles.reasons._NODES_AT_ONCE", 1)
+    assert [one.to_json() for one in learner.explain(Table(learner.columns_, values))] == together
+    sizes = list(reason_sizes(learner, values))
+    assert len(sizes) >= np.isnan(values).any(axis=1).sum()
+    assert len(np.concatenate(sizes)) == len(values)
 
 
 def _sent(form: Format) -> bytes:
