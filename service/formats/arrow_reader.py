@@ -14,17 +14,16 @@ from pyarrow import ipc
 from learners.table import EXACT_INTEGER, number_text
 from learners.types import FloatArray
 from service.errors import Fault, Invalid, TooLarge
-from service.formats.arrow_rows import is_number_list
+from service.formats.arrow_types import READABLE, decoded, is_number_list, is_readable, spelled
 from service.formats.faults import Faults, cut, shown
 from service.formats.options import ReadOptions
 from service.formats.reading import BOOLEAN, CELL, NUMBER, TEXT, Block, Cells, Reader
 from service.formats.text_cells import TextCells, token_array, without_tokens
 from service.formats.value_cells import ValueCells
-from service.formats.written_numbers import NumberSyntax
+from service.formats.written_numbers import PLAIN, NumberSyntax
 from service.settings import Limits
 
 _BATCH_ROWS = 65_536
-_READABLE = "numbers, booleans, texts, dates and times, lists of numbers"
 #: Files that become smaller than this are never taken for decompression bombs.
 HARMLESS_BYTES = 64 << 20
 
@@ -96,24 +95,23 @@ class ArrowReader(Reader):
         faults = Faults()
         for at in keep:
             one = self._schema.field(at)
-            if not _is_readable(one.type):
+            if not is_readable(one.type):
                 message = f"column {shown(one.name)} has the type {cut(str(one.type))}, which is not read here"
-                faults.add(Fault(message, column=cut(one.name), allowed=_READABLE))
+                faults.add(Fault(message, column=cut(one.name), allowed=READABLE))
         faults.raise_if_any("Columns have types that are not read here; exclude them")
 
     def _cells(self, at: int, array: pa.Array, first_row: int) -> Cells:
-        if pa.types.is_dictionary(array.type):
-            array = array.dictionary_decode()
+        array = decoded(array)
         kind = array.type
         if pa.types.is_integer(kind) or pa.types.is_floating(kind):
             return self._numbers(self._schema.names[at], array, first_row)
         if is_number_list(kind):
             return ValueCells(array.to_pylist(), frozenset(), self._syntax)
         if pa.types.is_decimal(kind) or pa.types.is_null(kind):
-            return TextCells(array.cast(pa.string()), self._syntax, CELL)
+            return TextCells(spelled(array), PLAIN, CELL)  # its texts have the file's marks in no option
         if pa.types.is_boolean(kind):
-            return TextCells(array.cast(pa.string()), self._syntax, BOOLEAN)
-        array = array.cast(pa.string())
+            return TextCells(spelled(array), self._syntax, BOOLEAN)
+        array = spelled(array)
         _check_texts(self._schema.names[at], array)
         return TextCells(without_tokens(array, self._tokens), self._syntax, TEXT)
 
@@ -162,27 +160,6 @@ class NumberCells:
 
     def types(self) -> str | list[str]:
         return NUMBER
-
-
-def _is_readable(kind: pa.DataType) -> bool:
-    if is_number_list(kind):
-        return True
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    tests = (
-        pa.types.is_integer,
-        pa.types.is_floating,
-        pa.types.is_decimal,
-        pa.types.is_null,
-        pa.types.is_boolean,
-        pa.types.is_string,
-        pa.types.is_large_string,
-        pa.types.is_string_view,
-        pa.types.is_date,
-        pa.types.is_time,
-        pa.types.is_timestamp,
-    )
-    return any(test(kind) for test in tests)
 
 
 def _check_texts(name: str, array: pa.Array) -> None:

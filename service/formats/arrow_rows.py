@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from learners.table import EXACT_INTEGER, MISSING
+from learners.table import EXACT_INTEGER, MISSING, Column
 from learners.types import FloatArray
 from service.errors import BadRequest, Fault, Invalid, TooLarge, UnsupportedMediaType
+from service.formats.arrow_types import READABLE, decoded, is_readable, is_spelled, spelled, value_type
 from service.formats.faults import cut, shown
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class ArrowRows:
 
     Attributes:
         names: of the columns, in their order.
-        batches: with these columns; what they hold was validated.
+        batches: with these columns; what they hold was validated, and is null in those that no reader takes.
     """
 
     names: list[str]
@@ -47,7 +48,7 @@ class ArrowRows:
         columns: list[list[Any]] = [[] for _ in self.names]
         for batch in self.batches:
             for cells, array in zip(columns, batch.columns, strict=True):
-                cells.extend(None if _is_nan(value) else value for value in _decoded(array).to_pylist())
+                cells.extend(None if _is_nan(value) else value for value in decoded(array).to_pylist())
         return [list(row) for row in zip(*columns, strict=True)] if self.names else [[] for _ in range(len(self))]
 
     def numbers(self, names: Sequence[str]) -> FloatArray | None:
@@ -71,12 +72,17 @@ class ArrowRows:
         return None if np.isinf(matrix).any() else matrix.T
 
 
-def read_arrow(body: bytes, max_rows: int) -> ArrowRows:
+def read_arrow(body: bytes, max_rows: int, columns: Sequence[Column]) -> ArrowRows:
     """Read a stream.
+
+    Args:
+        body: of the request.
+        max_rows: that may come.
+        columns: for which the cells are; of others only the names are read.
 
     Raises:
         BadRequest: it is none, or broken. UnsupportedMediaType: it is compressed.
-        TooLarge: too many rows. Invalid: a column's type is not read here.
+        TooLarge: too many rows. Invalid: the type of one of the columns is not read here.
     """
     import pyarrow as pa
 
@@ -86,13 +92,14 @@ def read_arrow(body: bytes, max_rows: int) -> ArrowRows:
     try:
         _look_at_messages(body)
         with pa.ipc.open_stream(pa.py_buffer(body)) as reader:
-            _check_types(reader.schema)
+            _check_types(reader.schema, columns)
+            by_name = {column.name: column for column in columns}
             batches, n_rows = [], 0
             for batch in reader:
                 if n_rows + batch.num_rows > max_rows:
                     raise too_many(n_rows + batch.num_rows, max_rows)
                 _validate(batch, n_rows)
-                batches.append(batch)
+                batches.append(_readable(batch, by_name))
                 n_rows += batch.num_rows
             return ArrowRows(list(reader.schema.names), batches)
     except (pa.ArrowException, OSError, UnicodeDecodeError, struct.error) as error:
@@ -157,40 +164,38 @@ def _target(metadata: bytes, at: int) -> int:
     return int(at + struct.unpack_from("<I", metadata, at)[0])
 
 
-def is_number_list(kind: pa.DataType) -> bool:
-    """Whether a type is lists of numbers, or of such lists: what a sequence comes as.
-
-    Fixed lists of no items are none: as many of them as a caller likes take no bytes.
-    """
-    from pyarrow import types
-
-    depth = 0
-    while types.is_list(kind) or types.is_large_list(kind) or (types.is_fixed_size_list(kind) and kind.list_size > 0):
-        kind, depth = kind.value_type, depth + 1
-    return depth > 0 and bool(types.is_integer(kind) or types.is_floating(kind))
-
-
-def _check_types(schema: pa.Schema) -> None:
-    from pyarrow import types
-
-    texts = (types.is_string, types.is_large_string, types.is_string_view)
-    tests = (types.is_integer, types.is_floating, types.is_null, types.is_boolean, *texts)
+def _check_types(schema: pa.Schema, columns: Sequence[Column]) -> None:
+    known = {column.name for column in columns}
     for field in schema:
         if "\0" in field.name:
             message = f"the name of column {shown(field.name)} holds a NUL character"
             raise Invalid(message, [Fault(message, column=cut(field.name))])
-        kind = field.type.value_type if types.is_dictionary(field.type) else field.type
-        if not any(test(kind) for test in tests) and not is_number_list(field.type):
-            raise Invalid(
-                f"column {shown(field.name)} has the type {cut(str(field.type))}, which is not read here",
-                [
-                    Fault(
-                        "type not read here",
-                        column=cut(field.name),
-                        allowed="numbers, booleans, texts and lists of numbers",
-                    )
-                ],
-            )
+        if field.name in known and not is_readable(field.type):
+            message = f"column {shown(field.name)} has the type {cut(str(field.type))}, which is not read here"
+            raise Invalid(message, [Fault("type not read here", column=cut(field.name), allowed=READABLE)])
+
+
+def _readable(batch: pa.RecordBatch, columns: Mapping[str, Column]) -> pa.RecordBatch:
+    """Rows as the columns take them: no decimal numbers, dates and times, and nothing in names that are none of theirs.
+
+    Raises:
+        pyarrow.ArrowException: see :func:`~service.formats.arrow_types.spelled`.
+    """
+    import pyarrow as pa
+
+    def cells(name: str, array: pa.Array) -> pa.Array:
+        if name not in columns:
+            return pa.nulls(len(array))
+        kind = value_type(array.type)
+        if not is_spelled(kind):
+            return array
+        texts = spelled(decoded(array))
+        return texts.cast(pa.float64()) if pa.types.is_decimal(kind) and columns[name].is_numeric else texts
+
+    names = batch.schema.names
+    if batch.num_columns == 0:
+        return batch
+    return pa.RecordBatch.from_arrays([*map(cells, names, batch.columns)], names=names)
 
 
 def _validate(batch: pa.RecordBatch, first: int) -> None:
@@ -240,12 +245,6 @@ def _first_nul(array: pa.Array) -> int | None:
 
 def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
-
-
-def _decoded(array: pa.Array) -> pa.Array:
-    from pyarrow import types
-
-    return array.dictionary_decode() if types.is_dictionary(array.type) else array
 
 
 def _plain_numbers(array: pa.Array) -> FloatArray | None:

@@ -229,7 +229,7 @@ class RowCodec:
         """
         if self._coded:
             return None
-        values = read_arrow(body, max_rows).numbers([column.name for column in self._columns])
+        values = read_arrow(body, max_rows, self._columns).numbers([column.name for column in self._columns])
         if values is None or not len(values) or (not self._takes_missing and np.isnan(values).any()):
             return None
         return Encoded(values)

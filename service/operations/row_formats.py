@@ -95,7 +95,7 @@ def read_rows(body: bytes, row_format: RowFormat, bounds: Bounds, encoder: RowEn
         check_count(len(lines), bounds)
         return SentRows([line for _, line in lines], [number for number, _ in lines], depth=bounds.depth)
     if row_format == "arrow":
-        sent = read_arrow(body, bounds.rows)
+        sent = read_arrow(body, bounds.rows, encoder.columns)
         encoder.check_names(sent.names)
         return SentRows(sent.values(), None, sent.names)
     rows = read_csv(body, _DELIMITERS[row_format])
