@@ -11,7 +11,7 @@ from math import nan
 
 from learners.linear.additive import LevelPart, NumberPart
 from learners.linear.fitted import FittedLinear
-from learners.rules.sql import chain, cut, free_name
+from learners.rules.sql import SOURCE, chain, cut, free_name, read_from
 from learners.rules.sql_literals import identifier, number_literal, scalar_literal
 from learners.table import UNSEEN, Column, canonical_text
 
@@ -24,20 +24,19 @@ def linear_statement(model: FittedLinear, source: str) -> str:
 
     Of a regression the answer is the column ``prediction``. Of a classifier there is a column ``score_<class>`` for
     each function: of two classes one, by whose sign they are told apart if no utilities decide; of more the greatest
-    score has the likeliest class. Names that are taken or too long are replaced.
+    score has the likeliest class. Names that are taken or too long are replaced as in :mod:`learners.rules.sql`.
 
     Args:
         model: fitted.
         source: name of the table; numbers are read as doubles.
     """
-    taken = {column.name for column in model.columns_}
+    taken = {column.name for column in (*model.columns_, model.target_)}
     written = []
     for place, label in enumerate(model.function_labels_):
         wanted = "prediction" if label is None else f"score_{canonical_text(label)}"
         usable = wanted if cut(wanted) == wanted else f"score_{place + 1}"
         written.append(f"{function_expression(model, place)} AS {identifier(free_name(usable, taken))}")
-    columns = ",\n".join(["SELECT source.*", *written])
-    return f"{columns}\nFROM {identifier(source)} AS source"
+    return read_from(source, written)
 
 
 def function_expression(model: FittedLinear, function: int) -> str:
@@ -55,7 +54,7 @@ def function_expression(model: FittedLinear, function: int) -> str:
 
 def _levels(part: NumberPart | LevelPart, column: Column, function: int) -> str:
     """What each level adds, an unseen one, and a missing one."""
-    name = identifier(column.name)
+    name = identifier(column.name, SOURCE)
     cases = [
         f"WHEN {name} = {scalar_literal(label)} THEN {number_literal(part.amount(function, float(code)))}"
         for code, label in enumerate(column.labels)
@@ -66,7 +65,7 @@ def _levels(part: NumberPart | LevelPart, column: Column, function: int) -> str:
 
 def _number(part: NumberPart, column: Column, function: int) -> str:
     """What a number adds: Horner's rule in the scaled number, as far as no database refuses it."""
-    name = identifier(column.name)
+    name = identifier(column.name, SOURCE)
     powers = part.powers[function]
     missing = number_literal(part.missing[function])
     bound = _bound(part, powers)

@@ -10,6 +10,10 @@ The source must have the model's columns under their own names: numeric ones as 
 columns as text, or as numbers or booleans where the levels are those. Sums and conjunctions are
 written as balanced trees, because databases bound the depth of an expression.
 
+A ``SELECT`` gives all columns of the source, then the answers. Whatever columns the source has beside the model's,
+none of them is read: inputs are named with the alias of the source, and what is computed on the way with that of a
+query that has no other columns. SQLite would take a bare name that the source lacks for a text.
+
 The linear functions of a model tree are added in the model's own order, so for a row that is not shared the
 answer is the model's to the bit; functions of 50 terms and more, and shared rows, may differ in the last bits.
 A product beyond the range of doubles is kept within it by the model, but not by a database.
@@ -32,6 +36,8 @@ from learners.rules.sql_literals import identifier, label_list, number_literal, 
 from learners.table import Column, canonical_text
 from learners.trees.combined.column import CombinedColumn
 
+#: The alias of the table that a ``SELECT`` reads.
+SOURCE = "source"
 #: PostgreSQL cuts names after so many bytes.
 _NAME_BYTES = 63
 #: Longer chains of one operator are written as balanced trees.
@@ -58,9 +64,9 @@ def case_expression(rules: RuleSet, answer: Literal["label", "leaf", "rule"] = "
     return _case(rules, [results[answer](rule) for rule in rules.rules])
 
 
-def _case(rules: RuleSet, results: Sequence[str]) -> str:
-    """The ``CASE`` that gives the result of the first rule that answers for the whole row."""
-    covers = _written(rules, _covers)
+def _case(rules: RuleSet, results: Sequence[str], of: str = "") -> str:
+    """The ``CASE`` that gives the result of the first rule that answers for the whole row; ``of``: see identifier."""
+    covers = _written(rules, _covers, of)
     lines = ["CASE"]
     for rule, result in zip(rules.rules, results, strict=True):
         tests = covers.of(rule)
@@ -74,93 +80,96 @@ def select_statement(rules: RuleSet, source: str) -> str:
     """A ``SELECT`` of a table's columns and of the tree's answer for every row.
 
     The answer is the column ``prediction``; for classes there is a column ``proba_<class>`` each,
-    and of equally good classes (see :mod:`learners.decisions`) the first is the prediction. A name that
-    is taken already, or too long, is replaced by one that is not (``proba_1``, ``prediction_``). Of an
-    ordered set there is the column ``rule`` too, the id of the rule that answered.
+    and of equally good classes (see :mod:`learners.decisions`) the first is the prediction. Of an ordered set there
+    is the column ``rule`` too, the id of the rule that answered. A name that the target or one of the model's columns
+    has, or that is too long, is replaced by another (``proba_1``, ``prediction_``). A column of the source that the
+    model does not know may have such a name as well; the answers are the last columns.
     """
     if rules.ordered:
         return _ordered_select(rules, source)
-    written = _written(rules, _share)
+    written = _written(rules, _share, SOURCE)
     shares = [_times(written.of(rule)) for rule in rules.rules]
-    taken = {column.name for column in rules.columns}
+    taken = _taken(rules)
     prediction = identifier(free_name("prediction", taken))
     if rules.classes is None:
-        said = [float(rule.answer) if rule.function is None else f"({_said(rules, rule)})" for rule in rules.rules]
-        mean = _weighted(shares, said)
-        return f"SELECT source.*,\n{mean} AS {prediction}\nFROM {identifier(source)} AS source"
-    names = [identifier(name) for name in _probability_names(rules, taken)]
+        said = [
+            float(rule.answer) if rule.function is None else f"({_said(rules, rule, SOURCE)})" for rule in rules.rules
+        ]
+        return read_from(source, [f"{_weighted(shares, said)} AS {prediction}"])
+    names = _probability_names(rules, taken)
     distributions = np.array([rule.distribution for rule in rules.rules])
-    inner = ",\n".join(
-        f"{_weighted(shares, distributions[:, index].tolist())} AS {name}" for index, name in enumerate(names)
-    )
-    return (
-        f"SELECT rated.*,\n{_likeliest(rules, names)} AS {prediction}\n"
-        f"FROM (\nSELECT source.*,\n{inner}\nFROM {identifier(source)} AS source\n) AS rated"
-    )
+    means = [_weighted(shares, distributions[:, index].tolist()) for index in range(len(names))]
+    inner = [f"p{number}" for number in range(1, len(names) + 1)]
+    # The probabilities are written twice: outside they could not be told from columns of the source by their names.
+    # The limit says that there is one row, lest a database puts the sums in the place of their names again and again.
+    rated = ",\n".join(f"{mean} AS {name}" for mean, name in zip(means, inner, strict=True))
+    likeliest = _likeliest(rules, [f"rated.{name}" for name in inner])
+    columns = [f"{mean} AS {identifier(name)}" for mean, name in zip(means, names, strict=True)]
+    columns.append(f"(SELECT {likeliest}\nFROM (SELECT {rated}\nLIMIT 1) AS rated) AS {prediction}")
+    return read_from(source, columns)
 
 
 def _ordered_select(rules: RuleSet, source: str) -> str:
-    """The same of an ordered set: first the rule of each row, then what it says."""
-    taken = {column.name for column in rules.columns}
-    rule_name, prediction = identifier(free_name("rule", taken)), identifier(free_name("prediction", taken))
-    names = [identifier(name) for name in _probability_names(rules, taken)]
+    """The same of an ordered set: the rule of each row, joined with what the rules say."""
+    taken = _taken(rules)
+    rule_name, prediction = free_name("rule", taken), free_name("prediction", taken)
+    names = [rule_name, *_probability_names(rules, taken), prediction]
     ids = [scalar_literal(rule.id) for rule in rules.rules]
-    inner = _case(rules, ids)
-
-    def said(values: Sequence[str]) -> str:
-        cases = " ".join(f"WHEN {rule} THEN {value}" for rule, value in zip(ids[:-1], values[:-1], strict=True))
-        return f"CASE {rule_name} {cases} ELSE {values[-1]} END" if cases else values[-1]
-
-    distributions = [rule.distribution or () for rule in rules.rules]
-    columns = [
-        f"{said([number_literal(shares[index]) for shares in distributions])} AS {name}"
-        for index, name in enumerate(names)
+    said = [
+        ", ".join([one, *map(number_literal, rule.distribution or ()), scalar_literal(rule.answer)])
+        for one, rule in zip(ids, rules.rules, strict=True)
     ]
-    columns.append(f"{said([scalar_literal(rule.answer) for rule in rules.rules])} AS {prediction}")
-    listed = ",\n".join(columns)
+    columns = [f"ruled.column{number} AS {identifier(name)}" for number, name in enumerate(names, start=1)]
+    values = ",\n".join(f"({one})" for one in said)
     return (
-        f"SELECT ruled.*,\n{listed}\nFROM (\nSELECT source.*,\n{inner} AS {rule_name}\n"
-        f"FROM {identifier(source)} AS source\n) AS ruled"
+        f"{read_from(source, columns)}\n"
+        f"LEFT JOIN (VALUES\n{values}\n) AS ruled ON ruled.column1 = {_case(rules, ids, SOURCE)}"
     )
 
 
-def _written(rules: RuleSet, write: Callable[[Column, RuleCondition], str]) -> Once:
+def read_from(source: str, columns: Sequence[str]) -> str:
+    """A ``SELECT`` of all columns of a table and some more."""
+    listed = ",\n".join([f"SELECT {SOURCE}.*", *columns])
+    return f"{listed}\nFROM {identifier(source)} AS {SOURCE}"
+
+
+def _written(rules: RuleSet, write: Callable[[Column, RuleCondition, str], str], of: str) -> Once:
     """The text of each condition, each written once."""
     tested = rules.tested
-    return Once(lambda condition: write(tested[condition.feature], condition))
+    return Once(lambda condition: write(tested[condition.feature], condition, of))
 
 
-def _covers(column: Column, condition: RuleCondition) -> str:
+def _covers(column: Column, condition: RuleCondition, of: str) -> str:
     """Whether the rule answers for the whole row as far as this column goes."""
-    tests = [_holds(column, condition)]
+    tests = [_holds(column, condition, of)]
     if condition.missing == 1:
-        tests.append(_is_missing(column))
+        tests.append(_is_missing(column, of))
     if condition.unseen == 1 and not condition.negated and column.levels:
-        tests.append(f"{identifier(column.name)} NOT IN ({label_list(column, range(len(column.levels)))})")
+        tests.append(f"{identifier(column.name, of)} NOT IN ({label_list(column, range(len(column.levels)))})")
     return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
 
 
-def _share(column: Column, condition: RuleCondition) -> str:
+def _share(column: Column, condition: RuleCondition, of: str) -> str:
     """The share of the row for which the rule answers as far as this column goes."""
     cases = ""
     if condition.missing > 0:
-        cases = f"WHEN {_is_missing(column)} THEN {number_literal(condition.missing)} "
+        cases = f"WHEN {_is_missing(column, of)} THEN {number_literal(condition.missing)} "
     if column.levels and condition.unseen != float(condition.negated):
         known = label_list(column, range(len(column.levels)))
         unseen = number_literal(condition.unseen)
-        cases += f"WHEN {identifier(column.name)} NOT IN ({known}) THEN {unseen} "
-    return f"CASE {cases}WHEN {_holds(column, condition)} THEN 1 ELSE 0 END"
+        cases += f"WHEN {identifier(column.name, of)} NOT IN ({known}) THEN {unseen} "
+    return f"CASE {cases}WHEN {_holds(column, condition, of)} THEN 1 ELSE 0 END"
 
 
-def _is_missing(column: Column) -> str:
-    return is_unknown(column) if isinstance(column, CombinedColumn) else f"{identifier(column.name)} IS NULL"
+def _is_missing(column: Column, of: str) -> str:
+    return is_unknown(column, of) if isinstance(column, CombinedColumn) else f"{identifier(column.name, of)} IS NULL"
 
 
-def _holds(column: Column, condition: RuleCondition) -> str:
+def _holds(column: Column, condition: RuleCondition, of: str) -> str:
     """Whether a known value satisfies the condition; not true where the value is missing."""
     if isinstance(column, CombinedColumn):
-        return satisfies(column, condition.low, condition.high)
-    name = identifier(column.name)
+        return satisfies(column, condition.low, condition.high, of)
+    name = identifier(column.name, of)
     if column.is_numeric:
         low, high = condition.low, condition.high
         if not low < high:
@@ -176,19 +185,19 @@ def _holds(column: Column, condition: RuleCondition) -> str:
     return f"{name} {'NOT IN' if condition.negated else 'IN'} ({label_list(column, codes)})"
 
 
-def _said(rules: RuleSet, rule: Rule) -> str:
+def _said(rules: RuleSet, rule: Rule, of: str = "") -> str:
     """What a rule answers: a literal, or a linear function in the order in which it is added up."""
     if rule.function is None:
         return scalar_literal(rule.answer)
     columns = rules.columns
-    terms = [f"{number_literal(term.coefficient)} * {_counted(columns, term)}" for term in rule.function.terms]
+    terms = [f"{number_literal(term.coefficient)} * {_counted(columns, term, of)}" for term in rule.function.terms]
     return chain([number_literal(rule.function.intercept), *terms], "+")
 
 
-def _counted(columns: Sequence[Column], term: LinearTerm) -> str:
+def _counted(columns: Sequence[Column], term: LinearTerm, of: str) -> str:
     """What a term's variable is: a number, or 1 or 0 by a level; its default where that is not known."""
     column = columns[term.feature]
-    name, default = identifier(column.name), number_literal(term.default)
+    name, default = identifier(column.name, of), number_literal(term.default)
     if term.ones is None:
         return f"COALESCE({name}, {default})"
     cases = [
@@ -236,6 +245,11 @@ def _expected(utilities: Sequence[float], names: Sequence[str]) -> str:
     """The expected utility of one decision."""
     terms = [f"{name} * {number_literal(one)}" for one, name in zip(utilities, names, strict=True) if one != 0]
     return f"({chain(terms or [number_literal(0.0)], '+')})"
+
+
+def _taken(rules: RuleSet) -> set[str]:
+    """Names that a table may have, as far as the model knows."""
+    return {column.name for column in (*rules.columns, rules.target)}
 
 
 def _probability_names(rules: RuleSet, taken: set[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 The databases' own three-valued logic decides conjunctions and disjunctions as trees do. Of other counts the
 terms that hold and those that are not known are counted. A weighted sum is written flat, in the order of its
-terms, so that both databases add up the same doubles as the model.
+terms, so that both databases add up the same doubles as the model. ``of`` is the alias of the table, if it has one.
 """
 
 from __future__ import annotations
@@ -15,61 +15,61 @@ from learners.trees.combined.column import CombinedColumn
 from learners.trees.combined.tests import CODE, LEVELS, Term
 
 
-def satisfies(column: CombinedColumn, low: float, high: float) -> str:
+def satisfies(column: CombinedColumn, low: float, high: float, of: str) -> str:
     """Whether the test's value is known and lies in ``low < value <= high``, one of which is infinite."""
     if column.test.is_sum:
         if math.isinf(low) and math.isinf(high):
-            return f"{_sum(column)} IS NOT NULL"
+            return f"{_sum(column, of)} IS NOT NULL"
         operator, threshold = ("<=", high) if math.isinf(low) else (">", low)
-        return f"{_sum(column)} {operator} {number_literal(threshold)}"
+        return f"{_sum(column, of)} {operator} {number_literal(threshold)}"
     if math.isinf(low) and math.isinf(high):
-        return f"NOT ({is_unknown(column)})"
-    return _holds(column) if math.isinf(low) else _fails(column)
+        return f"NOT ({is_unknown(column, of)})"
+    return _holds(column, of) if math.isinf(low) else _fails(column, of)
 
 
-def is_unknown(column: CombinedColumn) -> str:
+def is_unknown(column: CombinedColumn, of: str) -> str:
     """Whether missing values leave the test open."""
     if column.test.is_sum:
-        return f"{_sum(column)} IS NULL"
-    joined = _joined(column)
-    return f"({joined}) IS NULL" if joined else f"(NOT {_holds(column)} AND NOT {_fails(column)})"
+        return f"{_sum(column, of)} IS NULL"
+    joined = _joined(column, of)
+    return f"({joined}) IS NULL" if joined else f"(NOT {_holds(column, of)} AND NOT {_fails(column, of)})"
 
 
-def _sum(column: CombinedColumn) -> str:
-    terms = [f"{number_literal(weight)} * {identifier(name)}" for name, weight in column.weights]
+def _sum(column: CombinedColumn, of: str) -> str:
+    terms = [f"{number_literal(weight)} * {identifier(name, of)}" for name, weight in column.weights]
     return f"({' + '.join(terms)})"
 
 
-def _holds(column: CombinedColumn) -> str:
-    joined = _joined(column)
-    return f"({joined})" if joined else f"({_count(column, '{}')} >= {column.test.need})"
+def _holds(column: CombinedColumn, of: str) -> str:
+    joined = _joined(column, of)
+    return f"({joined})" if joined else f"({_count(column, '{}', of)} >= {column.test.need})"
 
 
-def _fails(column: CombinedColumn) -> str:
-    joined = _joined(column)
-    return f"(NOT ({joined}))" if joined else f"({_count(column, 'COALESCE({}, 1 = 1)')} < {column.test.need})"
+def _fails(column: CombinedColumn, of: str) -> str:
+    joined = _joined(column, of)
+    return f"(NOT ({joined}))" if joined else f"({_count(column, 'COALESCE({}, 1 = 1)', of)} < {column.test.need})"
 
 
-def _joined(column: CombinedColumn) -> str | None:
+def _joined(column: CombinedColumn, of: str) -> str | None:
     """The terms of a conjunction or a disjunction; ``None`` for another count."""
-    need, texts = column.test.need, _texts(column)
+    need, texts = column.test.need, _texts(column, of)
     if need not in (1, len(texts)):
         return None
     return (" OR " if need == 1 else " AND ").join(texts)
 
 
-def _count(column: CombinedColumn, form: str) -> str:
+def _count(column: CombinedColumn, form: str, of: str) -> str:
     """How many of the terms hold, each in this form."""
-    return f"({' + '.join(f'CASE WHEN {form.format(text)} THEN 1 ELSE 0 END' for text in _texts(column))})"
+    return f"({' + '.join(f'CASE WHEN {form.format(text)} THEN 1 ELSE 0 END' for text in _texts(column, of))})"
 
 
-def _texts(column: CombinedColumn) -> list[str]:
-    return [_term(term, own) for term, own in zip(column.test.terms, column.columns, strict=True)]
+def _texts(column: CombinedColumn, of: str) -> list[str]:
+    return [_term(term, own, of) for term, own in zip(column.test.terms, column.columns, strict=True)]
 
 
-def _term(term: Term, column: Column) -> str:
+def _term(term: Term, column: Column, of: str) -> str:
     """A term, null where it is not known."""
-    name = identifier(column.name)
+    name = identifier(column.name, of)
     if term.kind == LEVELS:
         return f"{name} {'NOT IN' if term.negated else 'IN'} ({label_list(column, term.codes)})"
     if term.kind != CODE:

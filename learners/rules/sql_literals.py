@@ -21,10 +21,11 @@ _POWERS_OF_TEN = tuple(10**exponent for exponent in range(23))
 
 
 @lru_cache(maxsize=2**10)
-def identifier(name: str) -> str:
-    """A quoted column name."""
+def identifier(name: str, of: str = "") -> str:
+    """A quoted column name, of the table or query with this alias if one is given."""
     _refuse_nul(name)
-    return '"' + name.replace('"', '""') + '"'
+    quoted = '"' + name.replace('"', '""') + '"'
+    return f"{of}.{quoted}" if of else quoted
 
 
 def text_literal(text: str) -> str:
