@@ -42,7 +42,7 @@ def write_table(path: Path, columns: Sequence[Column], n_rows: int, cells: Itera
         for column, values in zip(columns, cells, strict=True):
             if values.shape != (n_rows,):
                 raise ValueError(f"column {column.name!r} has shape {values.shape}, not ({n_rows},)")
-            np.ascontiguousarray(values, dtype="<f8").tofile(file)
+            file.write(np.ascontiguousarray(values, dtype="<f8").data)  # tofile() would not say why it fails
 
 
 def open_table(path: Path) -> Table:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from learners.errors import LearnerError, ParameterError
-from service.errors import MAX_FAULTS, ServiceError, StorageFull, Unavailable
+from service.errors import MAX_FAULTS, ServiceError, Unavailable
+from service.store.failures import is_no_space, storage_full
 
 log = logging.getLogger("rulewood.jobs")
 
@@ -56,8 +57,8 @@ def describe(error: Exception) -> Outcome:
 
 def error_record(error: Exception) -> ErrorRecord:
     """The record of an exception."""
-    if isinstance(error, StorageFull):
-        return ErrorRecord(error.slug, error.detail)
+    if is_no_space(error):
+        error = storage_full()
     if isinstance(error, ServiceError):
         return _service_error(error)
     if isinstance(error, LearnerError):

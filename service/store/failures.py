@@ -25,6 +25,8 @@ _SQLITE_OUT_OF_REACH = {
 _POSTGRESQL_PASSING = ("08", "53", "57", "40", "55P03", "25006")
 _POSTGRESQL_FULL = "53100"
 _POSTGRESQL_BAD_TEXT = ("22021", "22P05", "22P02")
+#: No space on the device, no more of it for this user, no larger files for this process.
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @contextmanager
@@ -41,9 +43,14 @@ def translated() -> Iterator[None]:
             raise
         raise translation from error
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if is_no_space(error):
             raise storage_full() from error
         raise
+
+
+def is_no_space(error: BaseException) -> bool:
+    """Whether a file could not be written because there is no room for it."""
+    return isinstance(error, OSError) and error.errno in _NO_SPACE
 
 
 def storage_full() -> StorageFull:

@@ -16,6 +16,7 @@ from starlette.responses import Response
 from service import strict_json
 from service.errors import BadRequest, Fault, NotFound, ServiceError, UnsupportedMediaType
 from service.problems import InternalError, MethodNotAllowed, Rendered, render
+from service.store.failures import is_no_space, storage_full
 from service.web.validation import check_headers, check_query, header_names, query_names, refusal
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -109,6 +110,7 @@ def install_error_handlers(app: FastAPI) -> None:
     """Make every error of the app a problem document."""
     app.add_exception_handler(ServiceError, _answer_service_error)
     app.add_exception_handler(HTTPException, _answer_http_error)
+    app.add_exception_handler(OSError, _answer_disk_error)
     app.add_exception_handler(Exception, _answer_defect)
 
 
@@ -131,6 +133,13 @@ async def _answer_defect(request: Request, error: Exception) -> Response:
 async def _answer_service_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, ServiceError)  # noqa: S101 - registered for this class only
     return respond(request, error)
+
+
+async def _answer_disk_error(request: Request, error: Exception) -> Response:
+    """Whatever wrote to the disk, here or in the reading process: that there is no space is no defect."""
+    if is_no_space(error):
+        return respond(request, storage_full())
+    raise error
 
 
 async def _answer_http_error(request: Request, error: Exception) -> Response:
