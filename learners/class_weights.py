@@ -11,7 +11,7 @@ from learners.columns import Column
 from learners.errors import DataError, ParameterError, quoted
 from learners.params import mapping
 from learners.types import FloatArray
-from learners.validation import check_weights
+from learners.validation import check_named_once, check_weights
 
 PARAMETER = "class_weight"
 _SHOWN = 20
@@ -31,9 +31,10 @@ def class_factors(class_weight: Mapping[str, float] | None, target: Column) -> F
     """The factor of each level of a target, shape (K,); 1 for those that are not named.
 
     Raises:
-        ParameterError: a label is no class, a factor is out of range, or all are zero.
+        ParameterError: a label is no class, or another's, a factor is out of range, or all are zero.
     """
     factors = np.ones(len(target.levels))
+    check_named_once(class_weight or (), target, PARAMETER)
     for label, factor in (class_weight or {}).items():
         text = target.level_text(label)
         if text not in target.levels:

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from learners.boolean_texts import boolean_level
 from learners.errors import DataError, SchemaError, quoted
 from learners.number_texts import EXACT_INTEGER, canonical_text, number_text, numeric_level, parse_number
 from learners.sequences import check_widths, parse_sequence, sequence_text, sequence_value, step_width
@@ -156,11 +157,18 @@ class Column:
         return level
 
     def level_text(self, value: Scalar) -> str:
-        """The canonical text of a value in this column, whether or not it is one of its levels."""
+        """The canonical text of a value in this column, whether or not it is one of its levels.
+
+        In a boolean column that is the level which the value spells, see :func:`~learners.boolean_texts.boolean_level`.
+        """
+        if self.kind is Kind.BOOLEAN:
+            if isinstance(value, bool | np.bool_):
+                return self.levels[int(value)]
+            level = boolean_level(value, self.levels) if isinstance(value, str) else None
+            if level is not None:
+                return level
         if self.level_type == "number" and isinstance(value, str):
             return numeric_level(value)
-        if self.kind is Kind.BOOLEAN and isinstance(value, bool | np.bool_):
-            return self.levels[int(value)]
         return canonical_text(value)
 
     def encode(self, value: Value | None) -> float:

@@ -20,6 +20,7 @@ from learners import params
 from learners.columns import UNSEEN, Column
 from learners.errors import ParameterError, quoted
 from learners.types import FloatArray, IntArray
+from learners.validation import check_named_once
 
 PARAMETER = "utility"
 _SHOWN = 20
@@ -53,12 +54,14 @@ def utility_matrix(
         float64 (K, K), or ``None`` for ``None``.
 
     Raises:
-        ParameterError: a label is no class, a number is too large, or all are equal.
+        ParameterError: a label is no class, or another's, a number is too large, or all are equal.
     """
     if utility is None:
         return None
     matrix = np.zeros((len(target.levels), len(target.levels)))
+    check_named_once(utility, target, parameter)
     for decided, row in utility.items():
+        check_named_once(row, target, parameter)
         for true, number in row.items():
             check_utility(number, parameter)
             matrix[class_code(decided, target, parameter), class_code(true, target, parameter)] = number

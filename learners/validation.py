@@ -8,12 +8,12 @@ that are finite.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import Any
 
 import numpy as np
 
-from learners.errors import ROW, DataError, quoted
+from learners.errors import ROW, DataError, ParameterError, quoted
 from learners.matching import frame_cells, is_frame, is_missing
 from learners.parts import is_sound, note_sound
 from learners.table import EXACT_INTEGER, UNSEEN, Column, Kind, LevelType, Series, Table, canonical_text
@@ -244,6 +244,17 @@ def _scalar_type(value: Any) -> LevelType:
     if isinstance(value, str):
         return "text"
     raise DataError(f"Unknown label type: {quoted(value)}; a label is a text, a number or a boolean", field="y")
+
+
+def check_named_once(labels: Iterable[Any], target: Column, parameter: str) -> None:
+    """Raise :class:`ParameterError` if two of a parameter's labels are one class (``1`` and ``"1.0"``)."""
+    named: dict[str, Any] = {}
+    for label in labels:
+        first = named.setdefault(target.level_text(label), label)
+        if first is not label:
+            raise ParameterError(
+                f"{parameter} names {quoted(first)} and {quoted(label)}, which are the same class", field=parameter
+            )
 
 
 def labels_of(y: Any) -> Array:

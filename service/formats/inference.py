@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from learners.boolean_texts import boolean_pair
 from learners.errors import DataError, quoted
 from learners.table import Column, Kind
 from learners.types import FloatArray
@@ -24,8 +25,6 @@ from service.formats.written_numbers import PLAIN, is_not_finite
 
 #: The spellings that make a column of a file without types boolean, as (false, true).
 _INFERRED_PAIRS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
-#: Further pairs whose order is known when the caller declares a column boolean, in any case.
-_DECLARED_PAIRS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "1"), ("off", "on"))
 _EXAMPLE = 40
 
 
@@ -149,12 +148,10 @@ def _declared(builder: ColumnBuilder) -> Conclusion:
 
 
 def _declared_boolean(builder: ColumnBuilder) -> Conclusion:
-    found = {text.lower(): text for text in builder.levels}
-    pair = next((pair for pair in _DECLARED_PAIRS if len(builder.levels) == 2 and set(found) == set(pair)), None)
-    if pair is None:
+    levels = boolean_pair(builder.levels)
+    if levels is None:
         _refuse_without_order(builder, "which two values are (false, true) cannot be told")
-    levels = (found[pair[0]], found[pair[1]])
-    level_type = "boolean" if _is_boolean(builder, levels) else "number" if pair == ("0", "1") else "text"
+    level_type = "boolean" if _is_boolean(builder, levels) else "number" if levels == ("0", "1") else "text"
     evidence = _by(builder, f"{quoted(levels[0])} is false, {quoted(levels[1])} is true")
     return _recoded(builder, levels, Kind.BOOLEAN, level_type, evidence)
 

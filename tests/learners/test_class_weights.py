@@ -9,6 +9,7 @@ from learners.base import Learner
 from learners.catalog import dump_model, load_model
 from learners.class_weights import class_factors, weigh
 from learners.columns import Column, Kind
+from learners.decisions import utility_matrix
 from learners.errors import ParameterError
 from learners.rules.classifier import RuleSetClassifier
 from learners.table import Series, Table
@@ -22,6 +23,17 @@ def test_factors_are_one_unless_named() -> None:
     assert class_factors({"c": 2.5, "a": 0}, LETTERS).tolist() == [0.0, 1.0, 2.5]
     assert class_factors(None, LETTERS).tolist() == [1.0, 1.0, 1.0]
     assert class_factors({"1.0": 3}, Column("y", Kind.NOMINAL, ("1", "2"), "number")).tolist() == [3.0, 1.0]
+
+
+def test_one_class_is_named_once() -> None:
+    numbers, flags = Column("y", Kind.NOMINAL, ("1", "2"), "number"), Column("y", Kind.BOOLEAN, ("false", "true"))
+    for target, factors in ((numbers, {"1": 2.0, "1.0": 3.0}), (flags, {"True": 2.0, "true": 3.0})):
+        first, second = factors
+        with pytest.raises(ParameterError, match=f"names '{first}' and '{second}', which are the same class"):
+            class_factors(factors, target)
+        for utility in ({first: {second: 1}, second: {}}, {second: factors}):
+            with pytest.raises(ParameterError, match=r"utility names .*, which are the same class"):
+                utility_matrix(utility, target)
 
 
 @pytest.mark.parametrize(

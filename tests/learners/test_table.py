@@ -139,7 +139,7 @@ def test_a_value_that_is_no_level_is_unseen_and_none_is_missing() -> None:
 
 def test_booleans_meet_the_levels_of_a_boolean_column_in_either_spelling() -> None:
     column = Column("c", Kind.BOOLEAN, ("no", "yes"), "boolean")
-    assert [column.encode(value) for value in (False, True, "no", "yes", "true")] == [0, 1, 0, 1, UNSEEN]
+    assert [column.encode(value) for value in (False, True, "no", "yes", "true", "x")] == [0, 1, 0, 1, 1, UNSEEN]
     assert column.labels == (False, True)
 
 
