@@ -20,8 +20,8 @@ from learners.table import EXACT_INTEGER, UNSEEN, Column, Kind, LevelType, Serie
 from learners.types import Array, FloatArray
 
 _LEAST_WEIGHT = 1e-100
-#: Beyond this a square times the largest sum of weights might be no double.
-_LARGEST_TARGET = 1e140
+#: Beyond this a target's square times the largest sum of weights might be no double.
+LARGEST_TARGET = 1e140
 #: Cells that are looked at together: what is made of them stays small beside a large table.
 _CELLS_AT_ONCE = 1_000_000
 
@@ -138,12 +138,12 @@ def target_numbers(target: Series) -> FloatArray:
         DataError: sums of their squares might not be finite; names the target and the row.
     """
     numbers = np.ascontiguousarray(target.cells)
-    huge = np.abs(numbers) > _LARGEST_TARGET
+    huge = np.abs(numbers) > LARGEST_TARGET
     if huge.any():
         row = int(np.argmax(huge))
         raise DataError(
             f"the target is {numbers[row]:g} in row {ROW}; its squares must be finite, so at most "
-            f"{_LARGEST_TARGET:g} in magnitude is allowed",
+            f"{LARGEST_TARGET:g} in magnitude is allowed",
             field=target.column.name,
             row=row,
         )

@@ -105,13 +105,18 @@ def hold_out(
         raise ParameterError(
             f"parameter fraction must be a number > 0 and < 1; it is {quoted(fraction)}", field="fraction"
         )
-    count = min(max(round(fraction * n_rows), 1), n_rows - 1)
+    count = n_held_out(n_rows, fraction)
     positions = np.arange(n_rows)
     chosen = (positions + 1) * count // n_rows > positions * count // n_rows  # evenly spaced along the order
     tested = np.zeros(n_rows, dtype=bool)
     tested[dealing_order(n_rows, seed, codes)] = chosen
     split = Split(np.flatnonzero(~tested), np.flatnonzero(tested))
     return split, absent_classes(codes, tested, labels)
+
+
+def n_held_out(n_rows: int, fraction: float) -> int:
+    """How many of at least 2 rows a hold-out tests."""
+    return min(max(round(fraction * n_rows), 1), n_rows - 1)
 
 
 def dealing_order(n_rows: int, seed: int, codes: Array | None) -> IntArray:

@@ -63,6 +63,11 @@ class Asked:
         column = self.columns.get(str(self.request.get("target")), {})
         return int(self.dataset.n_rows) - int(column.get("missing") or 0)
 
+    def profile(self, name: Any) -> Mapping[str, Any]:
+        """What is known of a column's values, in rows without a target too; empty if nothing is."""
+        found = (column for column in self.dataset.profile if column["name"] == name)
+        return next(found, {})
+
     def _find_learner(self) -> type[Learner] | None:
         name = self.request.get("learner")
         try:

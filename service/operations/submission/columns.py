@@ -8,6 +8,7 @@ from typing import Any
 
 from learners.errors import quoted
 from learners.table import OPEN_KINDS, Kind
+from learners.validation import LARGEST_TARGET
 from service.operations.submission.asked import Asked
 
 
@@ -51,7 +52,24 @@ def target(asked: Asked) -> Any:
             "target",
             column=name,
         )
+    if numeric and not wants_classes:
+        _refuse_huge(asked, name)
     return name
+
+
+def _refuse_huge(asked: Asked, name: str) -> None:
+    """Refuse a target of which the learner would refuse a row."""
+    profile = asked.profile(name)
+    extremes = [end for end in (profile.get("min"), profile.get("max")) if end is not None]
+    largest = max(extremes, key=abs, default=0.0)
+    if abs(largest) > LARGEST_TARGET:
+        asked.refuse(
+            f"the target {quoted(name)} is {largest:g} in some row; its squares must be finite, so at most "
+            f"{LARGEST_TARGET:g} in magnitude is allowed",
+            "target",
+            column=name,
+            allowed=f"at most {LARGEST_TARGET:g} in magnitude",
+        )
 
 
 def features(asked: Asked) -> list[str]:

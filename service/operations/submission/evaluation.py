@@ -174,8 +174,7 @@ def _parting_column(asked: Asked, name: Any, option: str, kinds: tuple[Kind, ...
 
 def _refuse_few_values(asked: Asked, normal: dict[str, Any], option: str) -> None:
     """Refuse more folds than the column has groups, or than its times leave, in rows without a target too."""
-    counted = {column["name"]: column.get("distinct") for column in asked.dataset.profile}
-    distinct, folds = counted.get(normal[option]), normal.get("folds")
+    distinct, folds = asked.profile(normal[option]).get("distinct"), normal.get("folds")
     if distinct is None:
         return
     if isinstance(folds, int):

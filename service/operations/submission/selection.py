@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from learners import catalog
+from learners.base import Learner
 from learners.errors import ParameterError, quoted
 from learners.evaluation.choosing import check_metric, grid_points
 from learners.evaluation.learning_curve import SHARES
+from learners.params import PRESET
 from service.operations.submission.asked import Asked
+from service.operations.submission.inner import check_inner
 from service.operations.submission.parameters import check_against_dataset
 
 METHODS = ("grid", "size")
@@ -45,6 +48,7 @@ def selection(asked: Asked, evaluation: Mapping[str, Any]) -> dict[str, Any]:
     normal |= {"nested": given["nested"]} if given.get("nested") is not None else {}
     if test is not None and given.get("nested") is not None:
         asked.refuse("give either nested or test_fraction, not both", "selection.nested")
+    check_inner(asked, normal, evaluation)
     _check_fits(asked, normal, evaluation)
     return normal
 
@@ -83,11 +87,15 @@ def _check_names(asked: Asked, grid: Mapping[str, Any]) -> bool:
     before = len(asked.faults)
     for name, values in grid.items():
         place = f"selection.grid.{name}"[:200]
-        if name not in declared:
+        is_preset = name == PRESET and bool(asked.learner.presets)
+        if name not in declared and not is_preset:
             asked.refuse(f"{asked.learner.name} has no parameter {quoted(name)}", place, allowed=sorted(declared))
             continue
         if name in (asked.request.get("parameters") or {}):
             asked.refuse(f"{name} is given as a parameter already; leave it out of one of the two", place)
+        if is_preset:
+            _check_presets(asked, asked.learner, values, place)
+            continue
         for value in values:
             try:
                 declared[name].check(value)
@@ -97,6 +105,13 @@ def _check_names(asked: Asked, grid: Mapping[str, Any]) -> bool:
             if value is not None:
                 check_against_dataset(asked, asked.learner, name, value, place)
     return len(asked.faults) == before
+
+
+def _check_presets(asked: Asked, learner: type[Learner], values: Sequence[Any], place: str) -> None:
+    known = list(learner.presets)
+    for value in values:
+        if value not in known:
+            asked.refuse(f"{learner.name} has no preset {quoted(value)}", place, allowed=known)
 
 
 def _check_point(asked: Asked, learner: str, fixed: Mapping[str, Any], point: Mapping[str, Any]) -> bool:

@@ -37,22 +37,30 @@ def version(session: Session, workspace: str, asked: Asked, name: str = "version
         return {}
     if name == "version":
         _check_columns(asked, found)
+        _check_target(asked, found)
+    elif asked.request.get("kind") == "evaluate":
+        _check_columns(asked, found, name)
     return {"name": parsed.name, "version": found.version, "id": found.id}
 
 
-def _check_columns(asked: Asked, found: ModelVersion) -> None:
+def _check_columns(asked: Asked, found: ModelVersion, name: str = "version") -> None:
     """Refuse a dataset without the columns that the version needs."""
     wanted = {record["name"]: record for record in found.schema["inputs"]}
     absent = [name for name in wanted if name not in asked.columns]
     evaluates = asked.request.get("kind") == "evaluate"
     if absent and (evaluates or len(absent) == len(wanted)):
         asked.refuse(
-            f"the dataset lacks columns that the version learned from: {', '.join(map(quoted, absent[:SHOWN_NAMES]))}",
-            "dataset",
+            f"the dataset lacks columns that {'the version' if name == 'version' else name} learned from: "
+            f"{', '.join(map(quoted, absent[:SHOWN_NAMES]))}",
+            "dataset" if name == "version" else name,
             column=absent[0],
         )
+
+
+def _check_target(asked: Asked, found: ModelVersion) -> None:
+    """Refuse to judge answers by a dataset without their truth."""
     target = found.schema["target"]
-    if not evaluates or Column.from_json(target) == RECONSTRUCTION_ERROR:
+    if asked.request.get("kind") != "evaluate" or Column.from_json(target) == RECONSTRUCTION_ERROR:
         return
     if target["name"] not in asked.columns:
         asked.refuse(f"the dataset lacks the target {quoted(target['name'])}", "dataset", column=target["name"])
@@ -71,7 +79,9 @@ def against(session: Session, workspace: str, asked: Asked) -> dict[str, Any] | 
         return None
     other = version(session, workspace, asked, "against")
     own = version(session, workspace, Asked(asked.dataset, asked.request))
-    if other and own:
+    if other and other == own:
+        asked.refuse("against is the same version as version; name another to compare it with", "against")
+    elif other and own:
         records = [session.get_one(ModelVersion, one["id"]) for one in (own, other)]
         targets = [(record.task, record.schema["target"]["name"]) for record in records]
         if targets[0] != targets[1]:

@@ -21,6 +21,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from learners.base import Learner
+from learners.errors import ParameterError
 from learners.evaluation import FoldResult, Plan, evaluate_fold
 from learners.evaluation.failing import Failed, Failure, refusals
 from learners.evaluation.folds import Split
@@ -88,7 +89,12 @@ def _candidate(part: Part, data: LearningData, outer: str, point: int, fold: int
     if outer:
         known = known[_outer_splits(part.request, data.taken(known))[_number(outer)].train]
     own = data.taken(known)
-    splits = splits_of(part.request["evaluation"], own, part.request["seed"])
+    try:
+        splits = splits_of(part.request["evaluation"], own, part.request["seed"])
+    except ParameterError as error:
+        within = f" within outer fold {_number(outer) + 1}" if outer else ""
+        told = f"{error}; the search{within} knows {len(known)} rows"
+        raise ParameterError(told, field=error.field) from None
     parameters = search.parameters(point)
     judged = own.judging(part.request["evaluation"], training=part.request["selection"]["method"] == "size")
     try:
@@ -167,7 +173,7 @@ def _locked(request: Request, data: LearningData) -> Split | None:
         return None
     stratified = request["evaluation"].get("stratified", True)
     lock = Plan("hold-out", fraction=fraction, stratified=stratified)
-    return lock.splits(data.target, request["seed"], groups=data.groups, times=data.times)[0]
+    return _parted(data, lock, request["seed"], "test_fraction")[0]
 
 
 def _known(request: Request, data: LearningData) -> IntArray:
@@ -179,7 +185,16 @@ def _known(request: Request, data: LearningData) -> IntArray:
 def _outer_splits(request: Request, data: LearningData) -> Splits:
     stratified = request["evaluation"].get("stratified", True)
     outer = Plan("k-fold", folds=request["selection"]["nested"], stratified=stratified)
-    return outer.splits(data.target, request["seed"], groups=data.groups, times=data.times)
+    return _parted(data, outer, request["seed"], "nested")
+
+
+def _parted(data: LearningData, plan: Plan, seed: int, option: str) -> Splits:
+    """The splits that an option of the selection asks for, by whose name what is wrong with them is told."""
+    try:
+        return plan.splits(data.target, seed, groups=data.groups, times=data.times)
+    except ParameterError as error:
+        told = str(error).replace(f"parameter {error.field}", f"parameter {option}", 1)
+        raise ParameterError(told, field=f"selection.{option}") from None
 
 
 def finish(session: Session, job: Job, parts: Mapping[str, Result]) -> Result:

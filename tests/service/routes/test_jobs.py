@@ -171,6 +171,19 @@ def test_what_is_wrong_is_said_with_what_is_allowed(shared_api: Api, shared_data
     assert empty["detail"] == "The body is empty; JSON is expected"
 
 
+@pytest.mark.parametrize("huge", ["2e150", "-2e150"])
+def test_a_target_too_large_to_be_squared_is_refused(shared_api: Api, huge: str) -> None:
+    dataset = shared_api.upload(f"x,y\n1,2\n2,{huge}\n3,1e140\n4,1", name="huge.csv").json()["id"]
+    for changes, status in (({"target": "y"}, 422), ({"target": "x"}, 202)):
+        body = {"kind": "train", "dataset": dataset, "learner": "linear-regressor", **changes}
+        answer = shared_api.post("/api/v1/jobs", json=body)
+        assert answer.status_code == status, answer.text
+        if status == 422:
+            (fault,) = answer.json()["errors"]
+            assert (fault["parameter"], fault["column"]) == ("target", "y")
+            assert f"is {float(huge):g} in some row" in fault["message"]
+
+
 def test_a_dataset_that_is_not_there_is_named(shared_api: Api) -> None:
     refused = problem(shared_api.post("/api/v1/jobs", json=request("ds_none")), 422)
     assert [fault["parameter"] for fault in refused["errors"]] == ["dataset"]

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from learners import catalog
+from learners.errors import ParameterError
 from learners.evaluation import Plan
 from learners.evaluation.choosing import Convergence
+from learners.evaluation.crossval import cross_validate
 from learners.evaluation.learning_curve import learning_curve
 from learners.evaluation.search import grid_search, nested, select, size_search
 from learners.table import Table
 from service.errors import Invalid
 from service.jobs.outcomes import error_record
 from service.operations import work
+from service.operations.work.part import make_learner
 from tests.service.running import Api, problem
 from tests.service.working import do_job
 
@@ -253,6 +258,27 @@ def test_a_learning_curve_is_the_librarys(api: Api) -> None:
             "not both",
         ),
         (
+            {"selection": {"grid": {"max_depth": [1]}, "nested": 3}, "evaluation": {"folds": 61}},
+            "evaluation.folds",
+            "<= 60; it is 61: a search in 3 outer folds knows at most 60 of the 90 rows",
+        ),
+        (
+            {"selection": {"grid": {"max_depth": [1]}, "test_fraction": 0.5}, "evaluation": {"folds": 46}},
+            "evaluation.folds",
+            "<= 45; it is 46: a search beside what is locked away",
+        ),
+        (
+            {"selection": {"grid": {"max_depth": [1]}, "nested": 91}},
+            "selection.nested",
+            "<= 90 (the rows that have a target); it is 91",
+        ),
+        ({"selection": {"grid": {"preset": ["c45", "c46"]}}}, "selection.grid.preset", "no preset 'c46'"),
+        (
+            {"selection": {"grid": {"preset": ["c45"]}}, "parameters": {"preset": "cart"}},
+            "selection.grid.preset",
+            "given as a parameter already",
+        ),
+        (
             {"selection": {"grid": {"max_depth": [1]}}, "evaluation": {"method": "leave-one-out"}},
             "evaluation.method",
             "k-fold, hold-out",
@@ -272,3 +298,87 @@ def test_a_bad_selection_is_refused_by_name(
     faults = {fault["parameter"]: fault["message"] for fault in refused["errors"]}
     assert parameter in faults, faults
     assert words in faults[parameter]
+
+
+def with_groups(api: Api, name: str) -> str:
+    """Forty rows: ten groups ``g``, as many times ``t`` as rows; where named so, group 3 has no target."""
+    gone = 3 if name == "gaps" else -1
+    lines = [
+        "x,g,t,y",
+        *(f"{row / 7:.3f},g{row % 10},{row},{'' if row % 10 == gone else 'ab'[row % 3 > 0]}" for row in range(40)),
+    ]
+    made: str = api.upload("\n".join(lines), name=f"{name}.csv").json()["id"]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "selection", "parameter", "words"),
+    [
+        (
+            {"folds": 7, "groups": "g"},
+            {"nested": 3},
+            "evaluation.folds",
+            "<= 6; it is 7: .* at most 6 of the 10 groups",
+        ),
+        ({"folds": 10, "groups": "g"}, {"test_fraction": 0.1}, "evaluation.folds", "<= 9; it is 10"),
+        ({"folds": 9, "groups": "g"}, {"nested": 11}, "selection.nested", "<= 10 .the groups.; it is 11"),
+        ({"folds": 10, "time": "t"}, {"nested": 3}, "evaluation.folds", "<= 9; it is 10: .* 10 of the 40 different"),
+        ({"folds": 20, "time": "t"}, {"test_fraction": 0.5}, "evaluation.folds", "<= 19; it is 20"),
+        ({"folds": 1, "time": "t"}, {"nested": 40}, "selection.nested", "<= 39 .one less than the different times"),
+        ({"folds": 1, "time": "t"}, {"nested": 39}, "selection.nested", "at most 1 .* cannot be parted into 2"),
+        ({"method": "hold-out", "groups": "g"}, {"test_fraction": 0.1}, None, ""),
+        ({"folds": 6, "groups": "g"}, {"nested": 3}, None, ""),
+        ({"folds": 9, "time": "t"}, {"nested": 3}, None, ""),
+    ],
+)
+def test_folds_that_what_a_search_knows_cannot_have_are_refused(
+    shared_api: Api, evaluation: dict[str, Any], selection: dict[str, Any], parameter: str | None, words: str
+) -> None:
+    body = request(
+        with_groups(shared_api, "whole"), evaluation=evaluation, selection={"grid": {"max_depth": [1]}, **selection}
+    )
+    answer = shared_api.post("/api/v1/jobs", json=body)
+    if parameter is None:
+        assert answer.status_code == 202, answer.text
+        do_job(shared_api, answer.json()["id"])
+        return
+    (fault,) = problem(answer, 422)["errors"]
+    assert fault["parameter"] == parameter
+    assert re.search(words, fault["message"]), fault
+
+
+def test_what_only_the_rows_tell_of_a_search_names_its_option(api: Api) -> None:
+    dataset = with_groups(api, "gaps")
+    for folds, outer, field, words in [
+        (2, 10, "selection.nested", "parameter nested .* <= 9 .the number of groups"),
+        (9, 10, "selection.nested", "parameter nested"),
+        (6, 3, None, ""),
+        (5, 2, "evaluation.folds", "<= 4 .the number of groups.*within outer fold 1 knows"),
+    ]:
+        selection = {"grid": {"max_depth": [1]}, "nested": outer}
+        made = api.post(
+            "/api/v1/jobs", json=request(dataset, evaluation={"folds": folds, "groups": "g"}, selection=selection)
+        )
+        assert made.status_code == 202, made.text
+        if field is None:
+            do_job(api, made.json()["id"])
+            continue
+        with pytest.raises(ParameterError, match=words) as caught:
+            do_job(api, made.json()["id"])
+        assert caught.value.field == field
+
+
+def test_presets_are_searched_over_as_parameters_are(api: Api) -> None:
+    selection = {"grid": {"preset": ["c45", "cart"], "max_depth": [2, 3]}}
+    ended = done(api, request(uploaded(api), selection=selection, model={"name": "preset"}))
+    found = ended["result"]["selection"]
+    assert [one["parameters"] for one in found["candidates"]] == [
+        {"preset": preset, "max_depth": depth} for preset in ("c45", "cart") for depth in (2, 3)
+    ]
+    made = {"learner": "decision-tree-classifier", "parameters": {}, "seed": 4}
+    learned = make_learner(made, found["parameters"]).fit(*data())
+    assert api.get("/api/v1/models/preset:1").json()["parameters"] == found["parameters"]
+    assert len(api.get("/api/v1/models/preset/rules").json()["rules"]) == learned.n_leaves_
+    for one in found["candidates"]:
+        own = cross_validate(partial(make_learner, made, one["parameters"]), *data(), Plan(folds=3), 4)
+        assert one["metrics"] == own.summary["metrics"]

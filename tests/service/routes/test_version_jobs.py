@@ -211,6 +211,7 @@ def test_the_clients_methods_submit_what_they_say(shared_api: Api) -> None:
         ({"version": "m:9"}, "version", "m"),
         ({"version": None}, "version", "needs version"),
         ({"against": "other"}, "against", "cannot be compared"),
+        ({"against": "m"}, "against", "same version"),
         ({"target": "y"}, "target", "has no effect in a job evaluate"),
         ({"weights": "colour"}, "weights", "must be numeric"),
         ({"evaluation": {"folds": 3}}, "evaluation.folds", "no effect"),
@@ -246,6 +247,20 @@ def test_a_dataset_without_what_the_version_needs_is_refused_by_column(shared_ap
         body = {"kind": kind, "dataset": uploaded(shared_api, content), "version": "m"}
         refused = problem(shared_api.post("/api/v1/jobs", json=body), 422)
         assert [fault.get("column") for fault in refused["errors"]] == [column], (kind, content)
+
+
+def test_a_dataset_without_what_the_other_version_needs_names_it(shared_api: Api) -> None:
+    dataset = trained(shared_api)
+    train(shared_api, dataset, target="y", name="narrow", features=["x"])
+    body = {
+        "kind": "evaluate",
+        "dataset": uploaded(shared_api, "x,y\n1,yes\n0,no"),
+        "version": "narrow",
+        "against": "m",
+    }
+    (fault,) = problem(shared_api.post("/api/v1/jobs", json=body), 422)["errors"]
+    assert (fault["parameter"], fault["column"]) == ("against", "colour")
+    assert "against learned from: 'colour'" in fault["message"]
 
 
 def test_only_predictions_have_a_download(shared_api: Api) -> None:
