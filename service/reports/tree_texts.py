@@ -184,7 +184,8 @@ def _set_text(condition: Condition) -> str:
         return "missing" if condition.operator == "in" else "known"
     if condition.operator in ("in", "not in"):
         shown = ", ".join(short(value) for value in condition.values[:100])
-        sign = ("=" if len(condition.values) == 1 else "") if condition.operator == "in" else "not"
+        several = len(condition.values) > 1  # "not a, b" would read as not a, but b
+        sign = ("" if several else "=") if condition.operator == "in" else ("none of" if several else "not")
         return f"{sign} {shown}".strip()
     return f"{short(condition.low)} < … ≤ {short(condition.high)}"
 

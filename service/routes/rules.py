@@ -132,7 +132,8 @@ def get_rules(
         bool,
         Query(
             description="merge neighbouring rules that say the same and leave out what decides nothing; every row is "
-            "decided as before. Not together with `dataset`"
+            "decided as before; of rule sets, and of trees that divide no row (`missing` `most-likely` or `as-value`), "
+            "rules of one class whose probabilities differ are merged too, to their mean. Not together with `dataset`"
         ),
     ] = False,
 ) -> Response:

@@ -54,12 +54,15 @@ class Surrogate(Answer):
     """How rules of a tree in place of a model were learned, and how faithful they are to its answers."""
 
     dataset: JudgedDataset
-    n_rows: int = Field(description="rows of it whose answers were asked of the model; of many some are drawn")
+    n_rows: int = Field(
+        description="rows of it whose answers were asked of the model: all that count, or as many as make 15,000 cells "
+        "(750 of 20 columns), drawn once for all; `judged_rows` of them judge, the others teach"
+    )
     measure: Literal["agreement", "r_squared"] = Field(
         description="share of the model's labels that the rules give too, or R^2 against the model's numbers"
     )
     fidelity: float = Field(description="by that measure, on rows that the tree was not learned from")
-    judged_rows: int = Field(description="how many these are")
+    judged_rows: int = Field(description="how many these are, a quarter of `n_rows`")
 
 
 class SurrogateRules(Rules):

@@ -9,13 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from learners.explanation import Condition
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.regressor import DecisionTreeRegressor
 from service.reports.svg_text import fitted, width, xml_text
 from service.reports.tree_layout import Extent, place
 from service.reports.tree_svg import Picture, tree_svg
-from service.reports.tree_texts import Lit
+from service.reports.tree_texts import Lit, line_text
+from service.reports.tree_texts import test_text as text_of_test
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -49,6 +51,23 @@ def boxes_of(svg: str) -> list[tuple[float, ...]]:
 def texts(svg: str) -> list[str]:
     root = ElementTree.fromstring(svg)
     return ["".join(element.itertext()) for element in root.iter() if element.tag in (SVG + "text", SVG + "title")]
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "text"),
+    [
+        ("in", ("no checking",), '= "no checking"'),
+        ("not in", ("no checking",), 'not "no checking"'),
+        ("in", (">=200", "no checking"), '">=200", "no checking"'),
+        ("not in", (">=200", "no checking"), 'none of ">=200", "no checking"'),
+        ("in", (), "missing"),
+        ("not in", (), "known"),
+    ],
+)
+def test_several_excluded_levels_are_all_excluded_in_words(operator, values, text) -> None:
+    condition = Condition("status", operator, values=values)
+    assert text_of_test(condition) == text
+    assert line_text(condition) == f"status {text}"
 
 
 def test_every_leaf_of_a_small_tree_is_shown_with_its_label_and_count() -> None:
