@@ -69,7 +69,7 @@ def create_app(settings: Settings, loaded: Callable[[], None] = lambda: None) ->
         loaded: called once all of it is in memory.
     """
     services = make_services(settings)
-    meanwhile = {"/health/live": health.live, "/health/ready": lambda: health.ready(services.store)}
+    meanwhile = {"/health/live": health.live, "/health/ready": services.readiness.check}
     api = LoadedBeside(lambda: _load_api(services, loaded), _life_of(services), meanwhile)
     gate = Gate(HeadAsGet(api), settings.limits, services.in_flight)
     authentication = Authentication(gate, services.keyring)
@@ -100,6 +100,7 @@ def make_services(settings: Settings) -> Services:
         metrics=Metrics(settings.data / "metrics" if settings.workers > 1 else None),
         in_flight=InFlight(settings.limits.requests_in_flight),
         ingester=Ingester(settings.limits),
+        readiness=health.Readiness(store),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from service.metrics import Metrics
+from service.operations.health import Readiness
 from service.operations.ingesting import Ingester
 from service.operations.keys import Keyring
 from service.operations.serving import Serving
@@ -26,3 +27,4 @@ class Services:
     metrics: Metrics
     in_flight: InFlight
     ingester: Ingester
+    readiness: Readiness

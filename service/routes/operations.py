@@ -18,10 +18,10 @@ router = make_probe_router(tags=["operations"])
 )
 async def live() -> dict[str, Any]:
     """Answers whenever the process does; asks nothing else."""
-    return health.live()
+    return await health.live()
 
 
 @router.get("/health/ready", summary="Can it serve?", response_model=Ready, responses=errors(), operation_id="isReady")
-def ready(services: ServicesHere) -> dict[str, Any]:
-    """200 if the store can be reached and has the tables of this version, else 503."""
-    return health.ready(services.store)
+async def ready(services: ServicesHere) -> dict[str, Any]:
+    """200 if the store answers within 3 s and has the tables of this version, else 503."""
+    return await services.readiness.check()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager
 from types import SimpleNamespace
@@ -33,10 +33,12 @@ class LoadedBeside:
     Args:
         make: makes the app; called once, in a thread.
         life: what the process does at its start and end (ASGI lifespan).
-        meanwhile: by path, what answers ``GET`` while the app is being made; may wait.
+        meanwhile: by path, what answers ``GET`` while the app is being made.
     """
 
-    def __init__(self, make: Callable[[], ASGIApp], life: Life, meanwhile: Mapping[str, Callable[[], Any]]) -> None:
+    def __init__(
+        self, make: Callable[[], ASGIApp], life: Life, meanwhile: Mapping[str, Callable[[], Awaitable[Any]]]
+    ) -> None:
         self._make = make
         self._life = life
         self._meanwhile = meanwhile
@@ -72,7 +74,7 @@ class LoadedBeside:
 
     async def _answer(self, scope: Scope, send: Send) -> None:
         scope["route"] = SimpleNamespace(path=scope["path"])
-        body = strict_json.encode(await asyncio.to_thread(self._meanwhile[scope["path"]]))
+        body = strict_json.encode(await self._meanwhile[scope["path"]]())
         await send_rendered(send, Rendered(200, {"content-type": "application/json"}, body))
 
     async def _live(self, receive: Receive, send: Send) -> None:
