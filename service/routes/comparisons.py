@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Query
 
-from service.deps import Reader, ServicesHere
+from service.deps import ServicesHere, Trainer
 from service.operations.comparison import Parts, Wanted, compare
 from service.routes.models import Reference
 from service.schemas.comparisons import Comparison
@@ -26,7 +26,7 @@ router = make_router(prefix="/api/v1/models", tags=["models"])
 )
 def compare_versions(
     services: ServicesHere,
-    who: Reader,
+    who: Trainer,
     ref: Reference,
     other: Annotated[
         str,
@@ -44,6 +44,7 @@ def compare_versions(
 ) -> dict[str, Any]:
     """What differs between `ref` (before) and `with` (after): parameters, metrics, rules, and whose answer changes.
 
+    The answers to rows are told one by one, so a key needs the scope `train`, as for the rows themselves.
     Rules that say the same but for the numbers in their bounds count as moved, the nearest paired with each other.
     """
     parts = Parts(services.store, services.blobs, services.serving)

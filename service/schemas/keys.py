@@ -9,13 +9,14 @@ from pydantic import Field
 from service.schemas.base import Answer, RequestBody, ShortText, Timestamp
 
 Scope = Literal["predict", "train", "admin"]
+_SCOPES = "`predict` asks models, `train` sees rows and learns, `admin` holds the others"
 
 
 class KeyRequest(RequestBody):
     """What a new key may do."""
 
     name: ShortText = Field(description="for people: what the key is for", examples=["loan desk"])
-    scopes: Annotated[list[Scope], Field(min_length=1, max_length=3, description="admin holds the others")]
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=3, description=_SCOPES)]
 
 
 class Key(Answer):

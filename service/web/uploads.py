@@ -123,15 +123,14 @@ class _Multipart:
     def begin_content(self) -> None:
         _, options = parse_options_header(self.headers.get(b"content-disposition", b""))
         self.field = options.get(b"name", b"").decode("utf-8", "replace")
-        self.is_file = b"filename" in options or self.field == "file"
+        self.is_file = self.field == "file"
         if self.is_file:
             self._begin_file(options.get(b"filename", b""))
         elif self.field not in _FIELDS:
-            raise Invalid(
-                f"The form has a field {quoted(self.field)}; it may have file, {', '.join(_FIELDS)}",
-                [Fault("unknown field", parameter=self.field, allowed=["file", *_FIELDS])],
-            )
-
+            message = f"The form has a field {quoted(self.field)}; it may have file, {', '.join(_FIELDS)}"
+            if b"filename" in options:
+                message += ". The file itself goes in the field file"
+            raise Invalid(message, [Fault("unknown field", parameter=self.field, allowed=["file", *_FIELDS])])
         elif self.field in self.upload.fields:
             message = f"the field {self.field} is given more than once; it may be given once"
             raise Invalid(f"The form is not valid: {message}", [Fault(message, parameter=self.field, allowed="once")])

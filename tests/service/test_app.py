@@ -186,6 +186,9 @@ def test_a_scope_allows_its_own_and_no_more(api: Api) -> None:
         assert api.get(path, headers=keys["train"]).status_code == 200
         refused = problem(api.get(path, headers=keys["predict"]), 403)
         assert "train" in refused["detail"]
+    for path in ("comparison?with=m", "rules/r/rows"):  # which tell of single rows of a dataset
+        problem(api.get(f"/api/v1/models/m/{path}", headers=keys["predict"]), 403)
+        problem(api.get(f"/api/v1/models/m/{path}", headers=keys["train"]), 404)
     for key in keys.values():
         problem(api.get("/api/v1/keys", headers=key), 403)
         problem(api.delete("/api/v1/models/m", headers=key), 403)

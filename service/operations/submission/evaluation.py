@@ -177,13 +177,7 @@ def _refuse_few_values(asked: Asked, normal: dict[str, Any], option: str) -> Non
     distinct, folds = asked.profile(normal[option]).get("distinct"), normal.get("folds")
     if distinct is None:
         return
-    if isinstance(folds, int):
-        most = distinct if option == "groups" else distinct - 1
-        if most < folds:
-            what = "the number of groups" if option == "groups" else "one less than the different times"
-            allowed = f"<= {most} ({what})"
-            asked.refuse(f"folds must be {allowed}; it is {folds}", "evaluation.folds", allowed=allowed)
-    elif distinct < 2:
+    if distinct < 2:
         what = "groups" if option == "groups" else "different times"
         column = normal[option]
         asked.refuse(
@@ -191,6 +185,12 @@ def _refuse_few_values(asked: Asked, normal: dict[str, Any], option: str) -> Non
             f"evaluation.{option}",
             column=column,
         )
+    elif isinstance(folds, int):
+        most = distinct if option == "groups" else distinct - 1
+        if most < folds:
+            what = "the number of groups" if option == "groups" else "one less than the different times"
+            allowed = f"<= {most} ({what})"
+            asked.refuse(f"folds must be {allowed}; it is {folds}", "evaluation.folds", allowed=allowed)
 
 
 def _utility(asked: Asked, utility: Any) -> Any:

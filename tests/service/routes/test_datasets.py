@@ -113,6 +113,23 @@ def test_a_form_streams_a_file_that_looks_like_a_boundary(shared_api: Api) -> No
     assert shared_api.get(f"/api/v1/datasets/{answer.json()['id']}/download").content == content
 
 
+def test_a_file_in_another_field_is_told_which_is_its_own(shared_api: Api) -> None:
+    for field in ("upload", "Files", ""):
+        answer = shared_api.post("/api/v1/datasets", files={field: ("a.csv", b"x,y\n1,a\n2,b\n")})
+        refused = problem(answer, 422)
+        assert refused["detail"].endswith("The file itself goes in the field file")
+        assert refused["errors"][0]["allowed"] == ["file", "name", "format", "options"]
+
+
+def test_a_field_that_comes_as_a_file_is_still_that_field(shared_api: Api) -> None:
+    """As ``curl -F options=@options.json`` sends it."""
+    files = {"file": ("a.csv", b"x;y\n1;a\n2;b\n"), "options": ("options.json", b'{"delimiter": ";"}')}
+    answer = shared_api.post("/api/v1/datasets", files=files)
+    assert answer.status_code == 201, answer.text
+    assert [column["name"] for column in answer.json()["columns"]] == ["x", "y"]
+    assert answer.json()["name"] == "a.csv"
+
+
 #: The beginning of a part of a form, to be filled with its name.
 FIELD = b'--b\r\nContent-Disposition: form-data; name="%s"\r\n\r\n'
 

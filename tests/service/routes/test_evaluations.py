@@ -25,6 +25,7 @@ def columns() -> dict[str, list[Any]]:
         "when": [float(row // 2) for row in range(ROWS)],
         "y": ["yes" if one else "no" for one in x + generator.normal(size=ROWS) > 0],
         "same": ["s"] * ROWS,
+        "once": [7.0] * ROWS,
     }
 
 
@@ -94,7 +95,7 @@ def test_each_way_gives_what_the_library_gives(api: Api) -> None:
 def test_what_parts_the_rows_is_not_learned_from_by_itself(api: Api) -> None:
     dataset = uploaded(api)
     normal = api.post("/api/v1/jobs", json=request(dataset, {"groups": "who", "folds": 8})).json()["request"]
-    assert normal["features"] == ["x", "when", "same"]
+    assert normal["features"] == ["x", "when", "same", "once"]
     asked = api.post("/api/v1/jobs", json=request(dataset, {"time": "when"}, features=["x", "when"])).json()["request"]
     assert asked["features"] == ["x", "when"]
 
@@ -117,6 +118,11 @@ def test_what_parts_the_rows_is_not_learned_from_by_itself(api: Api) -> None:
         ({"time": "when", "folds": 20}, "evaluation.folds", "<= 19 (one less than the different times); it is 20"),
         ({"method": "hold-out", "groups": "same"}, "evaluation.groups", "2 groups are needed; the column 'same' has 1"),
         ({"method": "leave-one-out", "groups": "same"}, "evaluation.groups", "the column 'same' has 1"),
+        ({"groups": "same", "folds": 2}, "evaluation.groups", "2 groups are needed; the column 'same' has 1"),
+        *(
+            ({"time": "once"} | how, "evaluation.time", "2 different times are needed; the column 'once' has 1")
+            for how in ({"folds": 3}, {"folds": 1}, {"method": "hold-out"})
+        ),
         ({"utility": {"maybe": {"no": 1}}}, "evaluation.utility", "the classes are 'no', 'yes'"),
         (
             {"utility": {"yes": {"no": 1, "yes": 1}, "no": {"no": 1, "yes": 1}}},
