@@ -101,18 +101,18 @@ class ArrowReader(Reader):
         faults.raise_if_any("Columns have types that are not read here; exclude them")
 
     def _cells(self, at: int, array: pa.Array, first_row: int) -> Cells:
-        array = decoded(array)
+        array, name = decoded(array), self._schema.names[at]
         kind = array.type
         if pa.types.is_integer(kind) or pa.types.is_floating(kind):
-            return self._numbers(self._schema.names[at], array, first_row)
+            return self._numbers(name, array, first_row)
         if is_number_list(kind):
             return ValueCells(array.to_pylist(), frozenset(), self._syntax)
         if pa.types.is_decimal(kind) or pa.types.is_null(kind):
-            return TextCells(spelled(array), PLAIN, CELL)  # its texts have the file's marks in no option
+            return TextCells(spelled(name, array), PLAIN, CELL)  # its texts have the file's marks in no option
         if pa.types.is_boolean(kind):
-            return TextCells(spelled(array), self._syntax, BOOLEAN)
-        array = spelled(array)
-        _check_texts(self._schema.names[at], array)
+            return TextCells(spelled(name, array), self._syntax, BOOLEAN)
+        array = spelled(name, array)
+        _check_texts(name, array)
         return TextCells(without_tokens(array, self._tokens), self._syntax, TEXT)
 
     def _numbers(self, name: str, array: pa.Array, first_row: int) -> Cells:

@@ -179,7 +179,7 @@ def _readable(batch: pa.RecordBatch, columns: Mapping[str, Column]) -> pa.Record
     """Rows as the columns take them: no decimal numbers, dates and times, and nothing in names that are none of theirs.
 
     Raises:
-        pyarrow.ArrowException: see :func:`~service.formats.arrow_types.spelled`.
+        Invalid: see :func:`~service.formats.arrow_types.spelled`.
     """
     import pyarrow as pa
 
@@ -189,7 +189,7 @@ def _readable(batch: pa.RecordBatch, columns: Mapping[str, Column]) -> pa.Record
         kind = value_type(array.type)
         if not is_spelled(kind):
             return array
-        texts = spelled(decoded(array))
+        texts = spelled(name, decoded(array))
         return texts.cast(pa.float64()) if pa.types.is_decimal(kind) and columns[name].is_numeric else texts
 
     names = batch.schema.names

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from service.errors import Fault, Invalid
+from service.formats.faults import cut, shown
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -69,14 +72,22 @@ def decoded(array: pa.Array) -> pa.Array:
     return array.dictionary_decode() if types.is_dictionary(array.type) else array
 
 
-def spelled(array: pa.Array) -> pa.StringArray:
+def spelled(name: str, array: pa.Array) -> pa.StringArray:
     """Cells as texts: a decimal number with all its digits, ``2024-01-31``, ``08:30:00``, ``2024-01-31 08:30:00``.
 
     Seconds have as many decimals as the type's unit.
 
+    Args:
+        name: of their column.
+        array: the cells.
+
     Raises:
-        pyarrow.ArrowException: of times, the zone is not known.
+        Invalid: of times, the zone is not known; names the column.
     """
     import pyarrow as pa
 
-    return array.cast(pa.string())
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowInvalid as error:
+        message = f"column {shown(name)} cannot be read: {cut(str(error).splitlines()[0])}"
+        raise Invalid(message, [Fault(message, column=cut(name))]) from None

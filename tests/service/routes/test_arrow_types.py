@@ -94,6 +94,15 @@ def test_a_type_that_no_upload_takes_is_ignored_where_the_model_has_no_such_colu
     assert problem(refused, 422)["errors"][0]["column"] == "dec"
 
 
+def test_a_zone_that_nobody_knows_is_told_with_its_column(shared_api: Api, models: dict[str, Any]) -> None:
+    table = pa.table({"when": pa.array([0, 1], pa.timestamp("us", "Mars/City")), "y": ["a", "b"]})
+    upload = shared_api.upload(arrow(table), name="mars.arrow")
+    asked = shared_api.post("/api/v1/models/by-when/predictions", content=arrow(table), headers=STREAM)
+    for refused in (problem(upload, 422), problem(asked, 422)):
+        assert refused["errors"][0]["column"] == "when"
+        assert "Mars/City" in refused["detail"]
+
+
 def test_a_decimal_number_has_no_marks_of_the_file(shared_api: Api) -> None:
     """Of CSV ``1.500`` may be a thousand and a half, of a decimal number it is one and a half."""
     table = pa.table({"dec": pa.array([Decimal("1.500"), Decimal("2.500")], pa.decimal128(4, 3)), "y": ["a", "b"]})
