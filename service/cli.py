@@ -14,6 +14,7 @@ import typer
 from pydantic import ValidationError
 
 from service.settings import Settings
+from service.web.wording import said_of
 
 if TYPE_CHECKING:
     from service.store.session import Store
@@ -230,7 +231,7 @@ def _settings(**options: Any) -> Settings:
     try:
         return Settings()
     except ValidationError as error:
-        lines = [f"{'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors()]
+        lines = [f"{'.'.join(map(str, item['loc']))}: {said_of(item)}" for item in error.errors()]
         _fail("\n".join(lines), 2)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from learners.table import Kind, canonical_text
 from service.errors import Fault, Invalid
 from service.formats.window_options import WindowOptions
+from service.strict_json import quoted
 
 FORMATS: Final = ("csv", "tsv", "json", "ndjson", "parquet", "arrow", "arff")
 #: A column of this "kind" is left out of the table.
@@ -214,11 +215,11 @@ def _faults(options: ReadOptions) -> list[Fault | None]:
     ]
 
 
-def _choice(name: str, value: object, allowed: Sequence[object]) -> Fault | None:
+def _choice(name: str, value: object, allowed: Sequence[str | None]) -> Fault | None:
     if value in allowed:
         return None
     shown = [one for one in allowed if one is not None]
-    return Fault(f"{name} must be one of {', '.join(map(str, shown))}", parameter=f"options.{name}", allowed=shown)
+    return Fault(f"{name} must be one of {', '.join(map(quoted, shown))}", parameter=f"options.{name}", allowed=shown)
 
 
 def _mark(name: str, value: str | None) -> Fault | None:

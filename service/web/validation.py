@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_args
 
@@ -13,6 +12,7 @@ from starlette.datastructures import Headers, QueryParams
 
 from service.errors import BadRequest, Fault, Invalid, ServiceError
 from service.strict_json import quoted
+from service.web.wording import allowed_type, said_of
 
 _PARTS = ("body", "query", "path", "header", "cookie")
 #: What a bound in an error means.
@@ -26,9 +26,6 @@ _BOUNDS = {
     "pattern": "texts of the pattern",
     "multiple_of": "multiples of",
 }
-#: What is allowed where a value is of another type, by the first word of the error's.
-_TYPES = {"int": "whole numbers", "float": "numbers", "string": "texts", "list": "an array", "dict": "an object"}
-_BEGINNING = re.compile(r"^(Input|String|List|Dictionary|Value|Data) should ")
 
 
 def refusal(errors: Sequence[Mapping[str, Any]], body_type: Any = None) -> ServiceError:
@@ -54,8 +51,8 @@ def _fault_of(error: Mapping[str, Any], body_type: Any) -> Fault:
         return _unknown_member(parameter, path, body_type)
     if error["type"] == "missing":
         return Fault(f"{parameter} must be given", parameter=parameter)
-    said = _BEGINNING.sub("must ", error["msg"])
-    message = f"{parameter} {said}" if said != error["msg"] else f"{parameter}: {said}"
+    said = said_of(error)
+    message = f"{parameter} {said}" if said.startswith("must ") else f"{parameter}: {said}"
     return Fault(message, parameter=parameter, allowed=_allowed(error), value=error.get("input"))
 
 
@@ -68,8 +65,7 @@ def _allowed(error: Mapping[str, Any]) -> Any:
     for name, word in _BOUNDS.items():
         if name in context:
             return f"{word} {context[name]}"
-    kind = error["type"].partition("_")[0]
-    return [True, False] if kind == "bool" else _TYPES.get(kind)
+    return allowed_type(error)
 
 
 def _values(expected: str) -> Any:

@@ -52,6 +52,13 @@ def test_bad_options_are_named(record, parameter):
     assert caught.value.faults[0].parameter == parameter
 
 
+def test_marks_that_are_allowed_stand_in_quotes():
+    with pytest.raises(Invalid, match=r"decimal must be one of '\.', ','$"):
+        ReadOptions.from_json({"decimal": ";"})
+    with pytest.raises(Invalid, match=r"""thousands must be one of ',', '\.', ' ', "'", '_'$"""):
+        ReadOptions.from_json({"thousands": ";"})
+
+
 @pytest.mark.parametrize(
     ("head", "name", "content_type", "wanted"),
     [

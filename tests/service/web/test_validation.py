@@ -81,11 +81,15 @@ def test_members_are_found_beneath_unions(path: tuple[str, ...], first: str | No
             {"type": "less_than_equal", "loc": ("query", "limit"), "msg": "Input should be less than or equal to 200"},
             "limit must be less than or equal to 200",
         ),
-        ({"type": "value_error", "loc": ("body", "x"), "msg": "Value error, odd"}, "x: Value error, odd"),
+        ({"type": "value_error", "loc": ("body", "x"), "msg": "Value error, odd"}, "x: odd"),
     ],
 )
 def test_messages_say_what_must_be(error: dict[str, Any], message: str) -> None:
     assert refusal([error], JobRequest).faults[0].message == message
+
+
+class _Inner(BaseModel):
+    x: float
 
 
 class _Asked(BaseModel):
@@ -95,6 +99,37 @@ class _Asked(BaseModel):
     text: str = Field("a", pattern="^a+$", max_length=3)
     flag: bool = True
     by_name: dict[str, float] = {}
+    inner: _Inner | None = None
+    finite: float = Field(0.0, allow_inf_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        ({"least": "many"}, "least must be a whole number"),
+        ({"least": 1.5}, "least must be a whole number"),
+        ({"least": None}, "least must be a whole number"),
+        ({"least": "9" * 5000}, "least must be a whole number of fewer digits"),
+        ({"some": []}, "some must have at least 1 item, not 0"),
+        ({"some": [1, 2, 3]}, "some must have at most 2 items, not 3"),
+        ({"some": {}}, "some must be an array"),
+        ({"text": 1}, "text must be a text"),
+        ({"text": "aaaa"}, "text must have at most 3 characters"),
+        ({"flag": "perhaps"}, "flag must be true or false"),
+        ({"flag": []}, "flag must be true or false"),
+        ({"by_name": 1}, "by_name must be an object"),
+        ({"by_name": {"x": "y"}}, "by_name.x must be a number"),
+        ({"inner": 1}, "inner must be an object"),
+        ({"finite": float("inf")}, "finite must be a finite number"),
+        ({"word": "c"}, """word must be 'a', 'b c', "it's" or 3"""),
+    ],
+)
+def test_messages_say_nothing_of_python(sent: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        _Asked.model_validate(sent)
+    (error,) = caught.value.errors()
+    (fault,) = refusal([{**error, "loc": ("body", *error["loc"])}], _Asked).faults
+    assert fault.message == message
 
 
 @pytest.mark.parametrize(
