@@ -237,6 +237,9 @@ def _told(search: Search, target: Column, point: int, parts: Mapping[str, Result
     if failure is None:
         summary = _summary(search, target, point, parts)
         record |= {name: summary[name] for name in ("metrics", "training") if name in summary}
+        of_plan = {text for name in search.names(point + 1) for text in parts[name]["plan_warnings"]}
+        own = [text for text in summary["warnings"] if text not in of_plan]  # those of the plan are alike for all
+        record |= {"warnings": own} if own else {}
     failure = failure or unfit
     return record | ({"failure": failure.to_json()} if failure else {})
 

@@ -368,6 +368,15 @@ def test_what_only_the_rows_tell_of_a_search_names_its_option(api: Api) -> None:
         assert caught.value.field == field
 
 
+def test_a_candidate_tells_what_its_folds_warn_of(shared_api: Api) -> None:
+    """Of 90 rows each of three folds learns from 60, so 61 neighbours are more than there are."""
+    body = request(uploaded(shared_api), learner="nearest-neighbors-classifier", selection={"grid": {"k": [60, 61]}})
+    fitting, wide = done(shared_api, body)["result"]["selection"]["candidates"]
+    assert "warnings" not in fitting
+    assert [text.partition(":")[0] for text in wide["warnings"]] == ["fold 1", "fold 2", "fold 3"]
+    assert all("60 rows" in text and "61" in text for text in wide["warnings"])
+
+
 def test_presets_are_searched_over_as_parameters_are(api: Api) -> None:
     selection = {"grid": {"preset": ["c45", "cart"], "max_depth": [2, 3]}}
     ended = done(api, request(uploaded(api), selection=selection, model={"name": "preset"}))
