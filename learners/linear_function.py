@@ -119,14 +119,15 @@ class Contribution:
     Attributes:
         term: coefficient and variable.
         observed: the row's value; ``None`` where missing or unseen.
-        state: ``known``; ``missing`` or ``unseen`` where the variable's default stands for it.
+        state: ``known``; ``missing`` or ``unseen`` where the variable's default stands for it; or ``bounded``: known,
+            but what it adds lies beyond 1e300 and counts as that.
         value: what the variable is.
         amount: what is added.
     """
 
     term: LinearTerm
     observed: Scalar | None
-    state: Literal["known", "missing", "unseen"]
+    state: Literal["known", "missing", "unseen", "bounded"]
     value: float
     amount: float
 
@@ -138,7 +139,9 @@ class Contribution:
         unseen = not column.is_numeric and cell == UNSEEN
         untold = unseen or (term.ones is not None and cell not in (*term.ones, *(term.zeros or ())))
         observed = None if unseen else column.decode(cell)
-        return cls(term, observed, "unseen" if untold else "known", term.value(cell), term.contribution(cell))
+        amount = term.contribution(cell)
+        known: Literal["known", "bounded"] = "bounded" if abs(amount) >= LARGEST else "known"
+        return cls(term, observed, "unseen" if untold else known, term.value(cell), amount)
 
     def to_json(self) -> dict[str, Any]:
         return self.term.to_json() | {

@@ -1,22 +1,26 @@
 """Linear models as SQL: their linear functions as expressions that SQLite and PostgreSQL evaluate as the model does.
 
 Each column adds what it adds in the model, by the same operations in the same order, so the sum of up to 49 columns has
-the same bits. Missing values and levels that training never saw are answered as the model answers them. A number so
-far from those of training that a database would refuse the arithmetic makes the row's answer ``NULL``.
+the same bits. Missing values and levels that training never saw are answered as the model answers them. Where a
+straight line passes 1e300, the column adds that, as in the model. Of powers, a number so far from those of training
+that a database could refuse the arithmetic makes the row's answer ``NULL``.
 """
 
 from __future__ import annotations
 
-from math import nan
+import struct
+from math import inf, isfinite, nan
+from sys import float_info
 
 from learners.linear.additive import LevelPart, NumberPart
 from learners.linear.fitted import FittedLinear
+from learners.linear_function import LARGEST
 from learners.rules.sql import SOURCE, chain, cut, free_name, read_from
 from learners.rules.sql_literals import identifier, number_literal, scalar_literal
 from learners.table import UNSEEN, Column, canonical_text
 
-#: Nothing in between may become larger in a database than this, and what is smaller than that counts as 0.
-_LARGEST, _SMALLEST = 1e290, 1e-140
+#: What is smaller than this in magnitude, once it is brought near 1, counts as 0: databases refuse an underflow.
+_SMALLEST = 1e-140
 
 
 def linear_statement(model: FittedLinear, source: str) -> str:
@@ -68,19 +72,56 @@ def _number(part: NumberPart, column: Column, function: int) -> str:
     name = identifier(column.name, SOURCE)
     powers = part.powers[function]
     missing = number_literal(part.missing[function])
-    bound = _bound(part, powers)
-    near = f"CASE WHEN ABS({name}) < {number_literal(_SMALLEST)} THEN {number_literal(0.0)} ELSE {name} END"
+    smallest = max(_SMALLEST / part.factor, float_info.min)
+    near = f"CASE WHEN ABS({name}) < {number_literal(smallest)} THEN {number_literal(0.0)} ELSE {name} END"
     scaled = f"(({near} * {number_literal(part.factor)} - {number_literal(part.offset)}) / {number_literal(part.unit)})"
     total = number_literal(powers[-1])
     for coefficient in powers[-2::-1]:
         total = f"({total} * {scaled} + {number_literal(coefficient)})"
-    within = f"WHEN ABS({name}) <= {number_literal(bound)} THEN {total} * {scaled}"
-    return f"CASE WHEN {name} IS NULL THEN {missing} {within} END"
+    if len(powers) > 1 or not _is_plain(part, powers[0], 0.0):
+        beyond = f"WHEN ABS({name}) > {number_literal(_bound(part, powers))} THEN NULL"
+    else:
+        low, high = (sign * _last_plain(part, powers[0], sign) for sign in (-1.0, 1.0))
+        least, most = (number_literal(part.amount(function, sign * float_info.max)) for sign in (-1.0, 1.0))
+        beyond = f"WHEN {name} < {number_literal(low)} THEN {least} WHEN {name} > {number_literal(high)} THEN {most}"
+    return f"CASE WHEN {name} IS NULL THEN {missing} {beyond} ELSE {total} * {scaled} END"
+
+
+def _is_plain(part: NumberPart, slope: float, cell: float) -> bool:
+    """Whether a straight line is kept within no bound at a cell."""
+    moved = cell * part.factor - part.offset
+    scaled = moved / part.unit
+    return isfinite(moved) and abs(scaled) <= LARGEST and abs(slope * scaled) <= LARGEST
+
+
+def _last_plain(part: NumberPart, slope: float, sign: float) -> float:
+    """The largest magnitude at which a line is kept within no bound; what it adds beyond is the same for all cells.
+
+    By halving among all doubles from 0 on, whose bits are ordered as they are: the parts of a line grow with the cell.
+    """
+    low, high = 0, _bits(inf)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _is_plain(part, slope, sign * _double(middle)):
+            low = middle
+        else:
+            high = middle
+    return _double(low)
+
+
+def _bits(number: float) -> int:
+    (bits,) = struct.unpack("<q", struct.pack("<d", number))
+    return int(bits)
+
+
+def _double(bits: int) -> float:
+    (number,) = struct.unpack("<d", struct.pack("<q", bits))
+    return float(number)
 
 
 def _bound(part: NumberPart, powers: tuple[float, ...]) -> float:
     """A magnitude up to which a number leads to nothing too large."""
     largest = max(abs(power) for power in powers)
-    room = _LARGEST / max(largest, 1.0)
+    room = LARGEST / 2 / max(largest, 1.0)
     scaled: float = (room / len(powers)) ** (1.0 / len(powers))
-    return min(max((scaled * part.unit - abs(part.offset)) / part.factor, 0.0), _LARGEST / max(part.factor, 1.0))
+    return min(max((scaled * part.unit - abs(part.offset)) / part.factor, 0.0), LARGEST / max(part.factor, 1.0))

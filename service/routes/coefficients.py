@@ -70,7 +70,8 @@ def get_coefficients(
     what collinear columns leave open. Levels are told by indicators against a reference level; where numbers have
     powers, these are of the centred and scaled number. Where strength of the penalty or degree were chosen, with all
     that was tried. As SQL the answer of a regression or, of a classifier, the score of each class, evaluated by SQLite
-    and PostgreSQL as by the model; a number beyond what they can reckon with makes a row's answer NULL.
+    and PostgreSQL as by the model; a number whose powers are beyond what they can reckon with makes a row's answer
+    NULL.
     """
     model = services.serving.get(who.workspace, ref)
     if wanted == "text":

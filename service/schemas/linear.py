@@ -34,9 +34,11 @@ class Contribution(LinearTerm):
     observed: _Value | None = Field(
         description="the row's value, of an unseen level as it was sent; null where missing"
     )
-    state: Literal["known", "missing", "unseen"]
+    state: Literal["known", "missing", "unseen", "bounded"] = Field(
+        description="what adds more than 1e300 counts as 1e300 and is `bounded`"
+    )
     value: float = Field(description="what the variable is for the row")
-    contribution: float = Field(description="coefficient times value")
+    contribution: float = Field(description="coefficient times value, at most 1e300 in magnitude")
 
 
 class LinearReason(Answer):

@@ -76,3 +76,44 @@ def test_any_number_has_the_models_answer_or_none(database, cell, degree) -> Non
     (found,) = database.select(linear_statement(model, "rows"))
     answer = found["prediction"]
     assert answer == model.predict(rows)[0] if abs(cell) < 1e20 else answer in (None, model.predict(rows)[0])
+
+
+EDGES = [sign * one for one in (5e-324, 1e-160, 1e150, 1e290, 1e299, 1e300, 5e300, 1e305, 1.7e308) for sign in (1, -1)]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    cell=st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False) | st.sampled_from(EDGES),
+    slope=st.sampled_from([3.0, -3.0, 1e-3, 1e5, 1e-10, -1e12]),
+    unit=st.sampled_from([1.0, 1e-5, 1e6, 1e200, 1e-200]),
+)
+def test_straight_lines_answer_any_number_as_the_model_does(database, cell, slope, unit) -> None:
+    """Contributions beyond 1e300 count as that in both."""
+    x = np.arange(12.0)[:, None] * unit
+    model = LinearRegressor(penalty="ridge", alpha=0.1).fit(x, slope * np.arange(12.0) + 1)
+    edges = np.array([[cell], [np.nextafter(cell, 0)], [-cell], [1e290]])
+    edges[np.abs(edges) < 1e-300] = 0.0  # PostgreSQL refuses denormals
+    rows = Table(model.columns_, np.asfortranarray(edges))
+    database.fill(rows)
+    found = [row["prediction"] for row in database.select(linear_statement(model, "rows"))]
+    assert found == model.predict(rows).tolist()
+
+
+def test_the_last_number_that_is_kept_within_no_bound(database) -> None:
+    """One unit in the last place to either side of where a line passes 1e300."""
+    x = np.arange(12.0)[:, None]
+    model = LinearRegressor(penalty="ridge", alpha=0.1).fit(x, 3 * x[:, 0])
+    (part,) = model.functions_.parts
+    low, high = 0.0, 1.7e308
+    while np.nextafter(low, np.inf) < high:
+        middle = low / 2 + high / 2
+        low, high = (middle, high) if part.amount(0, middle) < 1e300 else (low, middle)
+    for _ in range(3):
+        low, high = float(np.nextafter(low, 0)), float(np.nextafter(high, np.inf))
+    near = np.linspace(low, high, 9)[:, None]
+    rows = Table(model.columns_, np.asfortranarray(np.vstack([near, -near])))
+    database.fill(rows)
+    found = [row["prediction"] for row in database.select(linear_statement(model, "rows"))]
+    assert found == model.predict(rows).tolist()
+    assert len(set(found)) > 4
+    assert 1e300 in np.abs(found)

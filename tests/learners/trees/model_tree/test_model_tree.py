@@ -199,6 +199,9 @@ def test_no_answer_is_infinite():
     assert np.isfinite(answers).all()
     assert abs(answers[1]) == pytest.approx(2 * LARGEST)
     assert [branch.value for reason in model.explain(far) for branch in reason.branches] == answers.tolist()
+    (one,), _, (three,) = (reason.branches for reason in model.explain(far))
+    assert [contribution.state for contribution in one.contributions] == ["bounded", "bounded"]
+    assert [contribution.state for contribution in three.contributions] == ["bounded", "missing"]
 
 
 def test_a_row_of_thousands_of_branches_is_told_in_part():
