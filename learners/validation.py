@@ -19,7 +19,8 @@ from learners.parts import is_sound, note_sound
 from learners.table import EXACT_INTEGER, UNSEEN, Column, Kind, LevelType, Series, Table, canonical_text
 from learners.types import Array, FloatArray
 
-_LEAST_WEIGHT = 1e-100
+#: A weight below this, but for 0, might make a quotient of weights infinite.
+LEAST_WEIGHT = 1e-100
 #: Beyond this a target's square times the largest sum of weights might be no double.
 LARGEST_TARGET = 1e140
 #: Cells that are looked at together: what is made of them stays small beside a large table.
@@ -305,11 +306,11 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
 
 
 def _check_magnitudes(weights: FloatArray) -> None:
-    too_small = (weights > 0) & (weights < _LEAST_WEIGHT)
+    too_small = (weights > 0) & (weights < LEAST_WEIGHT)
     if too_small.any():
         row = int(np.argmax(too_small))
         raise DataError(
-            f"the weight of row {ROW} is {weights[row]}; weights are 0 or at least {_LEAST_WEIGHT:g}",
+            f"the weight of row {ROW} is {weights[row]}; weights are 0 or at least {LEAST_WEIGHT:g}",
             field="sample_weight",
             row=row,
         )

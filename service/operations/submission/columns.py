@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from learners.errors import quoted
-from learners.table import OPEN_KINDS, Kind
-from learners.validation import LARGEST_TARGET
+from learners.table import EXACT_INTEGER, OPEN_KINDS, Kind
+from learners.validation import LARGEST_TARGET, LEAST_WEIGHT
 from service.operations.submission.asked import Asked
+
+#: A mean times the number of rows may miss their sum by so much.
+_ROUNDING = 1 + 1e-9
 
 
 def target(asked: Asked) -> Any:
@@ -158,4 +161,22 @@ def weights(asked: Asked) -> Any:
             "weights",
             column=name,
         )
+    elif fault := _fault_of_weights(asked.profile(name), asked.dataset.n_rows):
+        asked.refuse(f"the weights {quoted(name)} {fault}", "weights", column=name)
     return name
+
+
+def _fault_of_weights(profile: Mapping[str, Any], n_rows: int) -> str | None:
+    """What the learner would refuse, as far as the range and mean of all weights tell it; see ``check_weights``."""
+    least, largest, mean = (profile.get(name) for name in ("min", "max", "mean"))
+    if least is None or largest is None:
+        return None
+    if least < 0:
+        return f"are {least:g} in some row; weights are finite numbers >= 0"
+    if largest == 0:
+        return "are all zero, so there are no rows to learn from"
+    if 0 < least < LEAST_WEIGHT:
+        return f"are {least:g} in some row; weights are 0 or at least {LEAST_WEIGHT:g}"
+    if mean is None or mean * n_rows > EXACT_INTEGER * _ROUNDING:
+        return f"sum to more than 2^53 = {EXACT_INTEGER}, the most that is allowed"
+    return None

@@ -1,8 +1,7 @@
 """Checking a job's request against its dataset and the catalogue before the job is accepted.
 
 Only what the dataset's record tells is used, so a submission costs a query and no reading of data.
-What only the data can tell (a weight's value, a class that vanishes with its rows) fails the job with
-the same words.
+What only the data can tell (a class that vanishes with its rows) fails the job with the same words.
 """
 
 from __future__ import annotations

@@ -7,8 +7,11 @@ import threading
 import time
 from typing import Any
 
+import numpy as np
 import pytest
 
+from learners.errors import DataError
+from learners.validation import check_weights
 from service.client import Rulewood
 from service.store import jobs, workers
 from service.store.session import Store
@@ -182,6 +185,37 @@ def test_a_target_too_large_to_be_squared_is_refused(shared_api: Api, huge: str)
             (fault,) = answer.json()["errors"]
             assert (fault["parameter"], fault["column"]) == ("target", "y")
             assert f"is {float(huge):g} in some row" in fault["message"]
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ((1, -2, 1), "are -2 in some row"),
+        ((0, 0, 0), "are all zero"),
+        ((1, 1e-120, 1), "are 1e-120 in some row; weights are 0 or at least 1e-100"),
+        ((5e15, 5e15, 1), "sum to more than 2^53 = 9007199254740992"),
+        ((1e308, 1e308, 1e308), "sum to more than 2^53"),
+        ((4e15, 5e15, 0), None),
+        ((0, 1e-100, 3), None),
+    ],
+)
+def test_weights_that_no_learner_takes_are_refused(
+    shared_api: Api, weights: tuple[float, ...], words: str | None
+) -> None:
+    """Those that the library's own check refuses, and no others."""
+    lines = ["x,y,w", *(f"{row},{'ab'[row % 2]},{weight}" for row, weight in enumerate(weights))]
+    dataset = shared_api.upload("\n".join(lines), name="weighted.csv").json()["id"]
+    body = {"kind": "train", "dataset": dataset, "target": "y", "learner": "decision-tree-classifier", "weights": "w"}
+    answer = shared_api.post("/api/v1/jobs", json=body)
+    if words is None:
+        assert answer.status_code == 202, answer.text
+        check_weights(np.array(weights, dtype=float), 3)
+        return
+    (fault,) = problem(answer, 422)["errors"]
+    assert (fault["parameter"], fault["column"]) == ("weights", "w")
+    assert words in fault["message"]
+    with pytest.raises(DataError):
+        check_weights(np.array(weights, dtype=float), 3)
 
 
 def test_a_dataset_that_is_not_there_is_named(shared_api: Api) -> None:

@@ -166,7 +166,8 @@ def test_a_bad_target_is_named_by_its_row_in_the_dataset(bench):
 def test_a_bad_weight_is_named_by_its_row(bench):
     rows = list(ROWS)
     rows[3] = "3,red,-1,no"
-    request = bench.request(bench.small(rows), weights="w")
+    request = bench.request(bench.small(ROWS), weights="w")
+    request["dataset"] = bench.small(rows)  # else it is refused when it is submitted
     with pytest.raises(DataError, match=r"row 3 .* is -1\.0") as refused:
         bench.run(request, "fit")
     assert refused.value.field == "w"

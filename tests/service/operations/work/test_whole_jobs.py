@@ -80,8 +80,9 @@ def test_whole_jobs_with_a_worker_that_is_killed(shop):
 def test_a_failed_and_a_cancelled_job_leave_no_model(shop):
     rows = list(ROWS)
     rows[3] = "3,red,-1,no"
-    dataset = shop.small(rows)
-    failed = shop.finished(shop.submit(shop.request(dataset, weights="w", model={"name": "half"})))
+    request = shop.request(shop.small(ROWS), weights="w", model={"name": "half"})
+    request["dataset"] = shop.small(rows)  # else it is refused when it is submitted
+    failed = shop.finished(shop.submit(request))
     assert (failed.state, failed.error["type"], failed.error["column"]) == ("failed", "invalid", "w")
     assert "row 3" in failed.error["detail"]
 
