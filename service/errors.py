@@ -82,6 +82,12 @@ class NotAcceptable(ServiceError):
     status, slug, title = 406, "not-acceptable", "The format asked for cannot be given"
 
 
+class RequestTimeout(ServiceError):
+    """A request began to come and did not go on."""
+
+    status, slug, title = 408, "request-timeout", "The request did not come in time"
+
+
 class Conflict(ServiceError):
     """What is there already forbids the change."""
 

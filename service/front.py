@@ -36,6 +36,8 @@ ROUTE = PREFIX + "{ref}" + SUFFIX
 #: A function that answers a body: its bytes and number of rows, or None where it is not plain.
 Answer = Callable[[ServedModel, bytes, Bounds, Describe], tuple[bytes, int] | None]
 Headers = list[tuple[bytes, bytes]]
+#: The workspace, the model's reference and the format of a request.
+Asked = tuple[str, str, bytes]
 #: Threads for large bodies. Reading them holds the interpreter's lock, so more would stand in each other's way.
 _LARGE_AT_ONCE = 2
 _JSON, _CSV, _ARROW = b"application/json", b"text/csv", b"application/vnd.apache.arrow.stream"
@@ -79,38 +81,49 @@ class Front:
                     await self._answer(model, media_type, begun, scope, receive, send)
                     return
         elif scope["type"] == "lifespan" and "state" in scope:
-            scope["state"][AT_ONCE] = AtOnce(SUFFIX.encode(), self.at_once)
+            scope["state"][AT_ONCE] = AtOnce(self.admit, self.at_once)
         await self.app(scope, receive, send)
 
-    def at_once(self, target: bytes, headers: Headers, body: bytes) -> tuple[bytes, bytes] | None:
-        """Answer a small plain request of which all is there (:class:`~service.web.protocol.AtOnce`).
+    def admit(self, target: bytes, headers: Headers) -> Asked | None:
+        """What is asked by a request that may be answered before ASGI (:class:`~service.web.protocol.AtOnce`).
 
         Args:
             target: of the request: its path, and a query.
+            headers: raw, with lower-case names.
+
+        Returns:
+            None where the app shall be asked: no prediction, no valid key, a model that is not in memory.
+        """
+        if b"%" in target or b"?" in target:
+            return None
+        asked = self._asked(target.decode("latin-1"), headers)
+        if asked is None or asked[2] == _ARROW or self.services.serving.known(*asked[:2]) is None:
+            return None
+        return asked
+
+    def at_once(self, asked: Asked, headers: Headers, body: bytes) -> tuple[bytes, bytes] | None:
+        """Answer a small plain request of which all is there.
+
+        Args:
+            asked: what was admitted.
             headers: raw, with lower-case names.
             body: all of it.
 
         Returns:
             The lines of the answer's header fields, but for those of every answer, and its body; None where the request
-            is not plain, its model not in memory, or the answer would keep others waiting.
+            is not plain, its model no longer in memory, or the answer would keep others waiting.
         """
-        if len(body) >= IN_THREAD or b"%" in target or b"?" in target:
+        if len(body) >= IN_THREAD:
             return None
         begun = time.perf_counter()
-        path = target.decode("latin-1")
-        asked = self._asked(path, headers)
-        if asked is None:
-            return None
         workspace, reference, media_type = asked
         model = self.services.serving.known(workspace, reference)
-        if model is None or media_type == _ARROW:
-            return None
-        answered = self._try(_ON_LOOP[media_type], model, body)
+        answered = None if model is None else self._try(_ON_LOOP[media_type], model, body)
         if answered is None:
             return None
         answer, n_rows = answered
         request_id = request_id_of(headers)
-        self._told(request_id, path)
+        self._told(request_id, reference)
         self._count(n_rows, begun)
         return self.lines[media_type] % (len(answer), request_id.encode()), answer
 
@@ -121,7 +134,7 @@ class Front:
         except ServiceError:
             return None
 
-    def _asked(self, path: str, headers: Headers) -> tuple[str, str, bytes] | None:
+    def _asked(self, path: str, headers: Headers) -> Asked | None:
         """The workspace, the model's reference and the format of a request that may be answered here."""
         if not (path.endswith(SUFFIX) and path.startswith(PREFIX)):
             return None
@@ -194,11 +207,12 @@ class Front:
         headers = [*self.headers[media_type], length, (b"x-request-id", request_id.encode())]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": answer})
-        self._told(request_id, scope["path"])
+        self._told(request_id, scope["path"][len(PREFIX) : -len(SUFFIX)])
 
     @staticmethod
-    def _told(request_id: str, path: str) -> None:
+    def _told(request_id: str, reference: str) -> None:
         if logger.isEnabledFor(logging.DEBUG):  # a line for each would cost more than the prediction
+            path = PREFIX + reference + SUFFIX
             logger.debug("prediction", extra={"fields": {"request_id": request_id, "path": path}})
 
 
@@ -210,9 +224,12 @@ def _answer_headers(content_type: bytes) -> list[tuple[bytes, bytes]]:
 
 def _plain_format(headers: list[tuple[bytes, bytes]], max_bytes: int) -> bytes | None:
     """The media type of a request whose headers ask for its own format, JSON, CSV or Arrow, and nothing else."""
-    media_type, accept = None, b"*/*"
+    media_type, accept, is_typed = None, b"*/*", False
     for name, value in headers:
         if name == b"content-type":
+            if is_typed:
+                return None  # which of two holds is the route's to say
+            is_typed = True
             media_type = _FORMATS.get(value) or _FORMATS.get(value.partition(b";")[0].lower())
         elif name == b"accept":
             accept = value if accept == b"*/*" else b""  # several are the route's to weigh

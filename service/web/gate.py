@@ -86,7 +86,7 @@ def refuse_bad_address(scope: Scope) -> None:
 
 def _check_headers(scope: Scope, limit: int) -> None:
     for name, value in scope["headers"]:
-        if name == b"content-length" and (not value.isdigit() or len(value) > 18 or int(value) > limit):
+        if name == b"content-length" and (not value.strip().isdigit() or len(value) > 18 or int(value) > limit):
             raise too_large(limit)
         if name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
             raise UnsupportedMediaType(

@@ -10,7 +10,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from service import strict_json
@@ -111,7 +111,13 @@ def install_error_handlers(app: FastAPI) -> None:
     app.add_exception_handler(ServiceError, _answer_service_error)
     app.add_exception_handler(HTTPException, _answer_http_error)
     app.add_exception_handler(OSError, _answer_disk_error)
+    app.add_exception_handler(ClientDisconnect, _answer_to_nobody)
     app.add_exception_handler(Exception, _answer_defect)
+
+
+async def _answer_to_nobody(request: Request, error: Exception) -> Response:
+    """Who went away hears nothing of it; it is counted and logged as a request that was at fault."""
+    return respond(request, BadRequest("The caller went away before all of the request had come"))
 
 
 def respond(request: Request, error: ServiceError) -> Response:

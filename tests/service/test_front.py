@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from service.front import PREFIX, ROUTE, SUFFIX, Front
 from service.operations.serving import Serving
 from service.settings import Limits, Settings
 from service.web.protocol import ProblemProtocol
+from tests.service.jobs.conftest import wait_for
 from tests.service.running import Api
 from tests.service.working import train
 from tests.shared import table_path
@@ -305,16 +307,27 @@ def test_a_body_in_pieces_is_put_together(doors: Doors) -> None:
 def test_small_answers_for_models_in_memory_are_given_before_asgi(doors: Doors) -> None:
     headers = [(b"content-type", b"application/json"), (b"x-request-id", b"abc-1")]
     front, sent = doors.front, body(ROW).encode()
-    answer = front.at_once(ADDRESS.encode(), headers, sent)
+    asked = front.admit(ADDRESS.encode(), headers)
+    assert asked is not None
+    answer = front.at_once(asked, headers, sent)
     assert answer is not None
     lines, answered = answer
     assert lines.endswith(b"content-length: %d\r\nx-request-id: abc-1\r\n" % len(answered))
     assert answered == doors.route.post(ADDRESS, content=sent, headers=JSON).content
     for target in (ADDRESS + "?explain=true", ADDRESS + "/", ADDRESS.replace("weather", "nobody"), "/", ""):
-        assert front.at_once(target.encode(), headers, sent) is None
-    assert front.at_once(ADDRESS.encode(), headers, sent + b" " * 150_000) is None
-    assert front.at_once(ADDRESS.replace("weather", "we%61ther").encode(), headers, sent) is None
-    assert front.at_once(ADDRESS.replace("weather", "w\xe9").encode("latin-1"), headers, sent) is None
+        assert front.admit(target.encode(), headers) is None
+    assert front.admit(ADDRESS.replace("weather", "we%61ther").encode(), headers) is None
+    assert front.admit(ADDRESS.replace("weather", "w\xe9").encode("latin-1"), headers) is None
+    assert front.admit(ADDRESS.encode(), [*headers, (b"authorization", b"Bearer rk_wrong")]) is None
+    assert front.at_once(asked, headers, sent + b" " * 150_000) is None
+    assert front.at_once(("default", "nobody", b"application/json"), headers, sent) is None
+
+
+@pytest.mark.parametrize("types", [("text/csv; header=absent", "application/json"), ("*/*", "application/json")])
+def test_of_two_content_types_the_same_holds_at_all_doors(doors: Doors, types: tuple[str, str]) -> None:
+    headers = [("content-type", one) for one in types]
+    answers = [client.post(ADDRESS, content=body(ROW), headers=headers) for client in (doors.client, doors.route)]
+    assert answers[0].status_code == answers[1].status_code != 200
 
 
 def test_a_body_in_pieces_beyond_the_limit_is_refused(doors: Doors) -> None:
@@ -352,6 +365,22 @@ def test_requests_and_rows_are_counted_at_both_doors(doors: Doors) -> None:
     doors.route.post(ADDRESS, content=body(ROW, ROW, ROW), headers=JSON)
     assert counted() == (requests + 3, rows + 9)
     assert doors.front.services.in_flight.count == 0
+
+
+@pytest.mark.parametrize("address", [ADDRESS, ADDRESS + "?explain=false"])
+def test_who_goes_away_in_the_middle_of_a_body_is_no_defect(doors: Doors, address: str) -> None:
+    def counted(status: int) -> int:
+        statuses = doors.front.services.metrics.snapshot()["routes"].get(ROUTE, {"statuses": {}})["statuses"]
+        return int(statuses.get(str(status), 0))
+
+    before = counted(400), counted(500)
+    place = doors.client.base_url
+    head = f"POST {address} HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+    with socket.create_connection((place.host, int(place.port or 0)), timeout=30) as connection:
+        connection.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n5\r\n{{".encode())
+        time.sleep(0.2)
+    wait_for(lambda: counted(400) == before[0] + 1)
+    assert counted(500) == before[1]
 
 
 def test_a_defect_in_the_fast_way_is_left_to_the_route(

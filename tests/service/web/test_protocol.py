@@ -144,16 +144,20 @@ class Line:
         config.load()
         self.tried: list[bytes] = []
         self.sent = Written()
-        state = {AT_ONCE: AtOnce(b"-once", self._at_once)} if offered else {}
+        state = {AT_ONCE: AtOnce(self._admit, self._at_once)} if offered else {}
         self.protocol = ProblemProtocol(config, ServerState(), state, asyncio.get_running_loop())
         self.protocol.connection_made(self.sent)
         self.may_end = asyncio.Event()
         self.may_end.set()
 
-    def _at_once(self, target: bytes, headers: list[tuple[bytes, bytes]], body: bytes) -> tuple[bytes, bytes] | None:
-        self.tried.append(body)
+    def _admit(self, target: bytes, headers: list[tuple[bytes, bytes]]) -> str | None:
         assert headers[0] == (b"host", b"x")
-        return (b"content-length: 4\r\nby: hand\r\n", b"done") if (target, body) == (b"/at-once", b"now") else None
+        return "admitted" if target == b"/at-once" else None
+
+    def _at_once(self, admitted: str, headers: list[tuple[bytes, bytes]], body: bytes) -> tuple[bytes, bytes] | None:
+        assert (admitted, headers[0]) == ("admitted", (b"host", b"x"))
+        self.tried.append(body)
+        return (b"content-length: 4\r\nby: hand\r\n", b"done") if body == b"now" else None
 
     async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
         body, more = b"", True
@@ -257,5 +261,106 @@ def test_a_connection_may_end_in_the_middle_of_a_body() -> None:
         line.protocol.connection_lost(None)
         await asyncio.sleep(0)
         assert line.tried == []
+
+    asyncio.run(run())
+
+
+UPGRADE = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQ\r\n"
+
+
+def test_a_wish_for_another_protocol_changes_nothing() -> None:
+    async def run() -> None:
+        for whole in (with_length(b"now", UPGRADE), with_length(b"later", UPGRADE)):
+            answer = b"done" if whole.endswith(b"now") else b"/at-once later"
+            assert await Line().say(whole) == [answer]
+            assert await Line().say(whole + whole) == [answer] * 2
+            line = Line()
+            assert await line.say(*(whole[at : at + 1] for at in range(len(whole)))) == [answer]
+            assert await line.say(with_length(b"now")) == [b"done"]
+        line = Line()
+        inner = b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
+        assert await line.say(with_length(inner, UPGRADE)[: -len(inner)], inner) == [b"/at-once " + inner[:20]]
+        assert await line.say(b"GET /at-once HTTP/1.1\r\nHost: x\r\n" + UPGRADE + b"\r\n") == [b"/at-once "]
+        assert await line.say(POST + UPGRADE + b"Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n") == [
+            b"/at-once ab"
+        ]
+
+    asyncio.run(run())
+
+
+def test_a_connection_is_not_idle_once_the_next_request_has_begun() -> None:
+    async def run() -> None:
+        for rest in (with_length(b"now")[:-1], b"GE", b"GET /at-once HTTP/1.1\r\nHost: x\r\n\r\n"):
+            line = Line()
+            line.may_end.clear()
+            assert await line.say(with_length(b"now") + rest) == [b"done"]
+            assert line.protocol.timeout_keep_alive_task is None
+            line.may_end.set()
+        assert await line.say(b"") == [b"/at-once "]
+        assert line.protocol.timeout_keep_alive_task is not None
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "begun", [b"PO", POST, with_length(b"now")[:-1], with_length(b"x" * 200_000)[:-1], b"GET / HTTP/1.1\r\nHo"]
+)
+def test_a_request_that_does_not_go_on_is_given_up(begun: bytes) -> None:
+    async def run() -> None:
+        line = Line()
+        await line.say(with_length(b"now"), begun)
+        assert line.protocol._stalled is not None
+        assert not line.sent.closed
+        line.sent.calls.clear()
+        line.protocol._stalled.cancel()
+        line.protocol._give_up()
+        (answer,) = line.sent.calls
+        assert answer.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+        assert b"within 60 seconds" in answer
+        assert line.sent.closed
+        line.protocol.connection_lost(None)
+        await asyncio.sleep(0)
+
+    asyncio.run(run())
+
+
+def test_a_request_that_is_worked_on_is_not_given_up() -> None:
+    async def run() -> None:
+        line = Line()
+        line.may_end.clear()
+        assert await line.say(with_length(b"later")) == []
+        assert line.protocol._stalled is None
+        await line.say(with_length(b"now")[:-1])  # behind it, and it waits for the answer
+        assert line.protocol._stalled is not None
+        line.protocol._stalled.cancel()
+        line.protocol._give_up()
+        assert not line.sent.closed
+        assert line.protocol._stalled is not None
+        line.may_end.set()
+        assert await line.say(with_length(b"now")[-1:]) == [b"/at-once later", b"/at-once now"]
+        assert line.protocol._stalled is None
+
+    asyncio.run(run())
+
+
+def test_what_is_no_http_does_not_take_the_answer_of_the_request_before() -> None:
+    async def run() -> None:
+        line = Line()
+        line.may_end.clear()
+        assert await line.say(with_length(b"later") + b"GARBAGE\r\n\r\n", b"more") == []
+        line.may_end.set()
+        assert await line.say(b"") == [b"/at-once later"]
+        assert b"connection: close" in line.sent.calls[0]
+        assert line.sent.closed
+        line = Line()
+        answers = await line.say(with_length(b"now") + b"GARBAGE\r\n\r\n")
+        assert answers[0] == b"done"
+        assert line.sent.calls[1].startswith(b"HTTP/1.1 400 ")
+        assert line.sent.closed
+        line = Line()
+        line.protocol.server_state.default_headers = [(b"date", b"now")]
+        await line.say(POST + b"Transfer-Encoding: chunked\r\n\r\nzz")
+        (refused,) = line.sent.calls
+        assert refused.startswith(b"HTTP/1.1 400 Bad Request\r\ndate: now\r\n")
 
     asyncio.run(run())
