@@ -14,10 +14,12 @@ from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, SetWorkflowID
 from dbos._dbos import _get_dbos_instance
 from dbos._error import DBOSAwaitedWorkflowCancelledError, DBOSWorkflowCancelledError
 from dbos._queue import queue_worker_thread
-from sqlalchemy import make_url
+from sqlalchemy import event, make_url
+from sqlalchemy.engine import ExceptionContext
 
 from service.jobs.pace import Pace
 from service.jobs.workflows import JOBS_QUEUE, PARTS_QUEUE, Steps, Workflows, register
+from service.store.failures import is_out_of_reach
 
 log = logging.getLogger("rulewood.jobs")
 
@@ -81,6 +83,8 @@ def launch(
     workflows = register(steps, paces.parts.ring)
     DBOS.listen_queues([])
     DBOS.launch()
+    if is_sqlite:
+        event.listen(_get_dbos_instance()._sys_db.engine, "handle_error", waits_for_the_file)
     _register_queue(PARTS_QUEUE, parts, alone)
     _register_queue(JOBS_QUEUE, jobs, alone)
     _watch(PARTS_QUEUE, paces.parts)
@@ -92,6 +96,17 @@ def tells_more_than_a_cancellation(record: logging.LogRecord) -> bool:
     """Whether a record of DBOS tells something else than that a workflow was cancelled, which somebody wanted."""
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, DBOSWorkflowCancelledError | DBOSAwaitedWorkflowCancelledError)
+
+
+def waits_for_the_file(context: ExceptionContext) -> None:
+    """Take a full disk, or a file out of reach, for a lost connection: DBOS then tries again until it is found.
+
+    Of SQLite's errors it does so for locks only; by any other a workflow would end, or be left without its end.
+    """
+    if is_out_of_reach(context.original_exception):
+        log.warning("the workflows' file cannot be used, trying again: %s", context.original_exception)
+        context.is_disconnect = True
+        context.invalidate_pool_on_disconnect = False  # the other connections may be in the midst of something
 
 
 def _watch(name: str, pace: threading.Event) -> None:
@@ -143,6 +158,12 @@ def start(workflows: Workflows, job_id: str) -> None:
     time.sleep(TICK_SECONDS)
 
 
+def start_anew(workflows: Workflows, job_id: str) -> None:
+    """Forget a job's workflow, which has ended, and those of its parts, and queue it again."""
+    DBOS.delete_workflows([job_id], delete_children=True)
+    start(workflows, job_id)
+
+
 def cancel(job_id: str) -> None:
     """Cancel a job's workflow and those of its parts; does nothing where it is over."""
     DBOS.cancel_workflow(job_id, cancel_children=True)
@@ -154,10 +175,29 @@ def states(job_ids: Sequence[str]) -> dict[str, str]:
     return {workflow.workflow_id: workflow.status for workflow in found}
 
 
-def owners_of_pending() -> set[str]:
-    """The executors that hold unfinished work."""
-    pending = DBOS.list_workflows(status="PENDING", load_input=False, load_output=False)
-    return {workflow.executor_id for workflow in pending if workflow.executor_id}
+def reason(job_id: str) -> str:
+    """By what error a job's workflow ended; empty if by none."""
+    found = DBOS.list_workflows(workflow_ids=[job_id], load_input=False)
+    return str(found[0].error or "") if found else ""
+
+
+def pending() -> dict[str, str]:
+    """The executor that holds each piece of unfinished work, by the workflow's id."""
+    found = DBOS.list_workflows(status="PENDING", load_input=False, load_output=False)
+    return {workflow.workflow_id: workflow.executor_id for workflow in found if workflow.executor_id}
+
+
+def running_here() -> set[str]:
+    """The ids of the workflows that run in this process."""
+    return set(_get_dbos_instance()._active_workflows_set.activeList())
+
+
+def give_back(workflow_id: str, executor_id: str) -> bool:
+    """Give a workflow that an executor holds back to its queue; whether it still held it.
+
+    It is counted as a recovery, so that this too has an end.
+    """
+    return _get_dbos_instance()._sys_db.reenqueue_for_recovery(workflow_id, [executor_id], PARTS_QUEUE)
 
 
 def recover(executor_ids: Sequence[str]) -> int:

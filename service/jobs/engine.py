@@ -132,7 +132,7 @@ class Engine:
         dispatcher = Dispatcher(self._store, self._pool, self._runner, workflows, self._paces)
         teller = ProgressTeller(self._store, self._pool, lru_cache(1000)(self._runner.expected))
         reaper = Reaper(self._store, self._heart, self.worker_id, exclusive=options.exclusive)
-        repairer = Repairer(self._store, workflows)
+        repairer = Repairer(self._store, workflows, self._pool)
         self._threads = [
             Repeating("heartbeat", HEARTBEAT_SECONDS, self._heart.beat),
             Repeating("reaper", REAP_SECONDS, reaper.reap),

@@ -29,6 +29,7 @@ from pebble import ProcessExpired, ProcessPool
 from service.jobs import child
 from service.jobs.outcomes import ErrorRecord, Outcome
 from service.jobs.slot import Reading, Slot
+from service.store.failures import is_no_space
 
 log = logging.getLogger("rulewood.jobs")
 
@@ -194,7 +195,7 @@ class Lane(threading.Thread):
 
     def _start_process(self) -> None:
         path = self._options.folder / f"lane-{self._number}-{self._starts + 1}"
-        self._slot = Slot(path, create=True)
+        self._slot = self._new_slot(path)
         self._starts += 1
         initial = (str(path), os.getpid(), self._options.niceness, self._options.warm)
         self._pool = ProcessPool(
@@ -204,6 +205,17 @@ class Lane(threading.Thread):
             _ = self._pool.active  # reading it starts the process
         except BrokenProcessPool:
             log.exception("lane %d: no process could be started", self._number)
+
+    def _new_slot(self, path: Path) -> Slot:
+        """A slot; while there is no room on the disk for it, the lane waits."""
+        while True:
+            try:
+                return Slot(path, create=True)
+            except OSError as error:
+                if not is_no_space(error):
+                    raise
+            log.warning("lane %d: no process can be started while the disk is full", self._number)
+            time.sleep(FIRST_PAUSE_SECONDS)
 
     def _discard_process(self) -> None:
         self._kill()

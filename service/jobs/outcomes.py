@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from learners.errors import LearnerError, ParameterError
-from service.errors import MAX_FAULTS, ServiceError, Unavailable
+from service.errors import MAX_FAULTS, ServiceError, StorageFull, Unavailable
 from service.store.failures import is_no_space, storage_full
 
 log = logging.getLogger("rulewood.jobs")
@@ -19,7 +19,7 @@ class ErrorRecord:
 
     Attributes:
         type: a stable slug: ``invalid``, ``not-found``, ``time-limit``, ``memory-limit``,
-            ``process-died``, ``engine`` or ``internal``.
+            ``process-died``, ``storage-full``, ``engine`` or ``internal``.
         detail: one sentence for people.
         parameter, column: the culprit, where there is one.
         errors: each fault of a request with several.
@@ -40,7 +40,10 @@ class ErrorRecord:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Exactly one of: a result, an error, ``stopped`` (on request) or ``retry`` (the store was away)."""
+    """Exactly one of: a result, an error, ``stopped`` (on request) or ``retry`` (the store was away or its disk full).
+
+    With ``retry`` there is an error too where it tells more than that, for a part that is not tried any more.
+    """
 
     result: dict[str, Any] | None = None
     error: ErrorRecord | None = None
@@ -52,7 +55,8 @@ def describe(error: Exception) -> Outcome:
     """What a part's exception means. One that nobody foresaw is logged whole and told without its text."""
     if isinstance(error, Unavailable):
         return Outcome(retry=True)
-    return Outcome(error=error_record(error))
+    record = error_record(error)
+    return Outcome(error=record, retry=record.type == StorageFull.slug)
 
 
 def error_record(error: Exception) -> ErrorRecord:

@@ -12,12 +12,13 @@ import os
 import socket
 import time
 
-from service.errors import Unavailable
 from service.jobs import durable
 from service.jobs.outcomes import ErrorRecord
+from service.jobs.pool import Pool
 from service.jobs.states import JobState
 from service.jobs.workflows import Workflows
 from service.store import jobs, workers
+from service.store.failures import PASSING
 from service.store.session import Store
 
 log = logging.getLogger("rulewood.jobs")
@@ -28,6 +29,11 @@ REAP_SECONDS = 1.0
 DEAD_SECONDS = 15.0
 REPAIR_SECONDS = 2.0
 RETENTION_PERIOD_SECONDS = 3600.0
+#: Work that this worker holds and has not run for so long is lost: its end could not be stored, say.
+LOST_SECONDS = 10.0
+#: How often a job is begun anew whose workflow ended without a result, and the first pause; each is twice as long.
+RESTARTS = 3
+RESTART_PAUSE_SECONDS = 5.0
 #: Most jobs that one look for disagreement takes in.
 REPAIR_BATCH = 500
 
@@ -42,11 +48,11 @@ class Heart:
         self._last = time.monotonic()
 
     def beat(self) -> None:
-        """Write it. A gap (the store was away, the machine slept) starts the count of steady time anew."""
+        """Write it. A gap (the store was away or full, the machine slept) starts the count of steady time anew."""
         try:
             with self._store.begin() as session:
                 workers.beat(session, self._worker_id, socket.gethostname(), os.getpid())
-        except Unavailable:
+        except PASSING:
             self._steady_since = time.monotonic()
             raise
         if time.monotonic() - self._last > DEAD_SECONDS:
@@ -65,7 +71,7 @@ class Heart:
 
 
 class Reaper:
-    """Recovers the work of dead workers.
+    """Recovers the work of dead workers, and what this one holds and does not run.
 
     Args:
         exclusive: this is the only worker by a lock, so every other owner of work is dead.
@@ -76,11 +82,13 @@ class Reaper:
         self._heart = heart
         self._worker_id = worker_id
         self._exclusive = exclusive
-        self._known_dead: set[str] = set()
+        self._idle_since: dict[str, float] = {}
 
     def reap(self) -> None:
-        """One look for owners without a heartbeat."""
-        owners = durable.owners_of_pending() - {self._worker_id}
+        """One look for owners without a heartbeat, and for own work that is lost."""
+        pending = durable.pending()
+        self._give_back({workflow_id for workflow_id, owner in pending.items() if owner == self._worker_id})
+        owners = set(pending.values()) - {self._worker_id}
         if not owners:
             return
         dead = owners if self._exclusive else owners - self._living()
@@ -94,18 +102,29 @@ class Reaper:
             alive = set(workers.alive(session, DEAD_SECONDS))
             return alive if self._heart.is_steady else alive | set(workers.known(session))
 
+    def _give_back(self, own: set[str]) -> None:
+        now = time.monotonic()
+        idle = own - durable.running_here()
+        self._idle_since = {workflow_id: self._idle_since.get(workflow_id, now) for workflow_id in idle}
+        for workflow_id, since in self._idle_since.items():
+            if now - since > LOST_SECONDS and durable.give_back(workflow_id, self._worker_id):
+                log.warning("%s was lost and is begun anew", workflow_id)
+
 
 class Repairer:
     """Ends or restarts jobs whose row and workflow disagree."""
 
-    def __init__(self, store: Store, workflows: Workflows) -> None:
+    def __init__(self, store: Store, workflows: Workflows, pool: Pool) -> None:
         self._store = store
         self._workflows = workflows
+        self._pool = pool
+        self._restarts: dict[str, tuple[int, float]] = {}
 
     def repair(self) -> None:
         """One look at the oldest unfinished jobs, among which any that is stuck will be before long."""
         with self._store.read() as session:
             unfinished = jobs.unfinished_ids(session)[:REPAIR_BATCH]
+        self._restarts = {job_id: one for job_id, one in self._restarts.items() if job_id in unfinished}
         states = durable.states(unfinished)
         for job_id in unfinished:
             self._repair_job(job_id, states.get(job_id))
@@ -113,15 +132,37 @@ class Repairer:
     def _repair_job(self, job_id: str, state: str | None) -> None:
         if state is None:
             durable.start(self._workflows, job_id)
-        elif state not in ("ENQUEUED", "PENDING", "DELAYED"):
+        elif state in ("ENQUEUED", "PENDING", "DELAYED"):
+            return
+        elif state in ("ERROR", "SUCCESS") and self._restarts.get(job_id, (0, 0.0))[0] < RESTARTS:
+            self._start_anew(job_id, state)
+        else:
             self._end(job_id, state)
 
-    def _end(self, job_id: str, state: str) -> None:
+    def _start_anew(self, job_id: str, state: str) -> None:
         """The workflow ended first and committed last, so a row that is unfinished now was forsaken."""
+        count, not_before = self._restarts.get(job_id, (0, 0.0))
+        if time.monotonic() < not_before:
+            return
+        text = f"its workflow ended as {state} without a result and is begun anew: {durable.reason(job_id)}"
+        with self._store.begin() as session:
+            job = jobs.unfinished(session, job_id)
+            if job is None:
+                return
+            if job.cancel_requested:
+                jobs.set_state(session, job_id, JobState.CANCELLED)
+                return
+            jobs.add_event(session, job_id, "log", {"message": text.rstrip(": ")})
+        log.error("%s: %s", job_id, text)
+        self._restarts[job_id] = (count + 1, time.monotonic() + RESTART_PAUSE_SECONDS * 2**count)
+        self._pool.stop_job(job_id)
+        durable.start_anew(self._workflows, job_id)
+
+    def _end(self, job_id: str, state: str) -> None:
         text = {
             "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "it took its worker down too often",
             "CANCELLED": "its workflow was cancelled from outside",
-        }.get(state, f"its workflow ended as {state} without a result")
+        }.get(state) or f"its workflow ended as {state} without a result {RESTARTS + 1} times: {durable.reason(job_id)}"
         with self._store.begin() as session:
             job = jobs.unfinished(session, job_id)
             if job is None:

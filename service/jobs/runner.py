@@ -17,7 +17,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy.orm import Session
 
-from service.errors import Unavailable
 from service.jobs import durable
 from service.jobs.lane import Ticket
 from service.jobs.outcomes import ErrorRecord, Outcome, error_record
@@ -26,6 +25,7 @@ from service.jobs.states import JobState
 from service.jobs.workflows import part_id
 from service.settings import Limits
 from service.store import jobs
+from service.store.failures import PASSING
 from service.store.session import Store
 from service.store.tables import Job
 
@@ -34,11 +34,14 @@ log = logging.getLogger("rulewood.jobs")
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: How long a step waits for a store that is out of reach before the engine gives it back.
+#: How long a step waits for a store that is out of reach, or whose disk is full, before the engine gives it back.
 PATIENCE_SECONDS = 600.0
-#: How often a part is started again because its process did not reach the store.
+#: How often a part is started again because its process did not reach the store, or found its disk full.
 STORE_RETRIES = 60
 _PAUSE_SECONDS = 0.5
+_AGAIN = "the store was out of reach or full; it is started again"
+#: Longest pause before a part is started again; they double up to it.
+_LONGEST_PAUSE_SECONDS = 8.0
 #: How long a job waits for one submitted earlier, which may be a dead worker's, before it goes on without.
 _TURN_SECONDS = 20.0
 _TURN_POLL_SECONDS = 0.02
@@ -67,15 +70,15 @@ class Work:
 
 
 def patiently(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Call, again and again while the store is out of reach, up to :data:`PATIENCE_SECONDS`."""
+    """Call, again and again while the store is out of reach or full, up to :data:`PATIENCE_SECONDS`."""
     give_up_at = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
             return function(*args, **kwargs)
-        except Unavailable as error:
+        except PASSING as error:
             if time.monotonic() > give_up_at:
                 raise
-            log.warning("the store is out of reach, trying again: %s", error.detail)
+            log.warning("the store is out of reach or full, trying again: %s", error.detail)
             time.sleep(_PAUSE_SECONDS)
 
 
@@ -136,7 +139,7 @@ class Runner:
     async def run_part(self, job_id: str, part: str) -> None:
         """Compute a part in the pool and store what became of it."""
         outcome = Outcome(retry=True)
-        for _ in range(STORE_RETRIES):
+        for tried in range(STORE_RETRIES):
             ticket = await asyncio.to_thread(patiently, self._begin, job_id, part)
             if ticket is None:
                 return
@@ -144,7 +147,8 @@ class Runner:
             outcome = await asyncio.wrap_future(ticket.outcome)
             if not outcome.retry:
                 break
-            await asyncio.sleep(_PAUSE_SECONDS)
+            await asyncio.to_thread(self._note, job_id, f"{part}: {_AGAIN}")
+            await asyncio.sleep(min(_PAUSE_SECONDS * 2**tried, _LONGEST_PAUSE_SECONDS))
         await asyncio.to_thread(patiently, self._record, job_id, part, outcome)
 
     def _begin(self, job_id: str, part: str) -> Ticket | None:
@@ -180,7 +184,7 @@ class Runner:
         try:
             with self._store.begin() as session:
                 jobs.add_event(session, job_id, "log", {"message": text})
-        except Unavailable as error:
+        except PASSING as error:
             log.warning("%s: the line was not stored: %s", job_id, error.detail)
 
     def _record(self, job_id: str, part: str, outcome: Outcome) -> None:
@@ -224,7 +228,7 @@ class Runner:
                 results = jobs.parts(session, job_id)
                 result = self._work.finish(session, job, results)
                 jobs.set_state(session, job_id, JobState.SUCCEEDED, result=result)
-        except Unavailable:
+        except PASSING:
             raise
         except Exception as error:  # a job never stays "running": whatever went wrong ends it
             self._fail(job_id, error_record(error))

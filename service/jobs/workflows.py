@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from dbos import DBOS, SetWorkflowID
+from dbos._error import DBOSAwaitedWorkflowCancelledError, DBOSAwaitedWorkflowMaxRecoveryAttemptsExceeded
 
 JOBS_QUEUE = "rulewood-jobs"
 PARTS_QUEUE = "rulewood-parts"
@@ -45,6 +46,10 @@ class Steps(Protocol):
 
     def give_up(self, job_id: str, reason: str) -> None:
         """Fail the job because the engine cannot go on with it."""
+
+
+class PartError(RuntimeError):
+    """The workflow of a part ended by an error, which only the engine itself can be the cause of."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +156,14 @@ class Ended:
 async def _run_stage(
     part_workflow: Callable[[str, str], Coroutine[Any, Any, None]], job_id: str, parts: list[str], ended: Ended
 ) -> str:
-    """Run parts beside each other as child workflows; the engine's own failure, if any: then the job must end too."""
+    """Run parts beside each other as child workflows.
+
+    Returns:
+        Why the engine gave a part up, if it did: then the job must end too.
+
+    Raises:
+        PartError: a part's workflow ended by an error; the job's is begun anew.
+    """
     handles: list[Any] = []
     for number, part in enumerate(parts, 1):
         with SetWorkflowID(part_id(job_id, part)):
@@ -162,6 +174,12 @@ async def _run_stage(
         await ended.wait(handle.workflow_id)
         try:
             await handle.get_result(polling_interval_sec=_RESULT_POLL_SECONDS)
+        except (DBOSAwaitedWorkflowCancelledError, DBOSAwaitedWorkflowMaxRecoveryAttemptsExceeded) as error:
+            return _told(job_id, handle.workflow_id, error)
         except Exception as error:  # whatever ended the part
-            return f"part {handle.workflow_id.removeprefix(job_id + ':')}: {error}"
+            raise PartError(_told(job_id, handle.workflow_id, error)) from error
     return ""
+
+
+def _told(job_id: str, workflow_id: str, error: Exception) -> str:
+    return f"part {workflow_id.removeprefix(job_id + ':')}: {error}"

@@ -12,6 +12,8 @@ from sqlalchemy import exc
 from service.errors import Invalid, ServiceError, StorageFull, Unavailable
 
 RETRY_AFTER = {"Retry-After": "2"}
+#: What may be over when it is tried again.
+PASSING = (Unavailable, StorageFull)
 
 _SQLITE_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 _SQLITE_OUT_OF_REACH = {
@@ -46,6 +48,12 @@ def translated() -> Iterator[None]:
         if is_no_space(error):
             raise storage_full() from error
         raise
+
+
+def is_out_of_reach(error: BaseException | None) -> bool:
+    """Whether an error of SQLite's means that its file cannot be written or read just now, locks aside."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    return code == sqlite3.SQLITE_FULL or code in _SQLITE_OUT_OF_REACH
 
 
 def is_no_space(error: BaseException) -> bool:
