@@ -106,8 +106,8 @@ def create(shelf: Shelf, workspace: str, received: Received, parent: Dataset | N
         ingested = shelf.ingester.read(
             received.path, options, out, filename=received.filename, content_type=received.content_type
         )
-        raw_sha256 = parent.raw_sha256 if parent else shelf.blobs.put_file(received.path)[0]
-        table_sha256 = shelf.blobs.put_file(out)[0]
+        stored = shelf.blobs.put_files([out] if parent else [received.path, out])
+        raw_sha256, table_sha256 = parent.raw_sha256 if parent else stored[0][0], stored[-1][0]
     with shelf.store.begin() as session:
         return queries.insert(
             session,

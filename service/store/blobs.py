@@ -10,23 +10,28 @@ from __future__ import annotations
 
 import hashlib
 import io
+import logging
 import re
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
 from service.errors import Conflict, NotFound
 from service.store.cache import DiskCache
 from service.store.engines import affected, database_now, return_space, upsert_returning
-from service.store.failures import translated
+from service.store.failures import PASSING, translated
 from service.store.jobs import UNFINISHED
 from service.store.session import Store
 from service.store.tables import Blob, BlobChunk, Dataset, Job, JobPart, ModelVersion
+
+log = logging.getLogger("rulewood.store")
 
 CHUNK_BYTES = 1024 * 1024
 #: Chunks per transaction: a few of them, so that the write lock of SQLite is held for some 20 ms.
@@ -36,6 +41,15 @@ PAUSE_SECONDS = 0.005
 CACHE_BYTES = 20 * 1024**3
 GRACE_SECONDS = 86_400.0
 _SHA256 = re.compile("[0-9a-f]{64}")
+
+
+class _Written(NamedTuple):
+    """A blob whose chunks are written: what its row is to say."""
+
+    sha256: str
+    content: str
+    size: int
+    n_chunks: int
 
 
 class Blobs:
@@ -51,6 +65,7 @@ class Blobs:
         self._store = store
         self._cache = DiskCache(cache, cache_bytes)
         self._pause = PAUSE_SECONDS if store.dialect == "sqlite" else 0.0
+        self._owed: set[str] = set()
 
     def put_file(self, path: Path) -> tuple[str, int]:
         """Store a file's bytes; it is read in pieces and never whole in memory.
@@ -61,12 +76,16 @@ class Blobs:
         Raises:
             StorageFull: no space. Unavailable: the store is out of reach. Conflict: the file changed meanwhile.
         """
-        with path.open("rb") as file:
-            return self._put(file)
+        return self.put_files([path])[0]
+
+    def put_files(self, paths: Sequence[Path]) -> list[tuple[str, int]]:
+        """Store the bytes of several files, all of them or none; what :meth:`put_file` gives, of each."""
+        with ExitStack() as stack:
+            return self._put([stack.enter_context(path.open("rb")) for path in paths])
 
     def put_bytes(self, data: bytes) -> str:
         """Store bytes; returns their sha256. Errors as of :meth:`put_file`."""
-        return self._put(io.BytesIO(data))[0]
+        return self._put([io.BytesIO(data)])[0][0]
 
     def path(self, sha256: str) -> Path:
         """A file with the blob's bytes, to open at once and never to change.
@@ -104,12 +123,23 @@ class Blobs:
         return_space(self._store.engine)
         return removed
 
-    def _put(self, file: BinaryIO) -> tuple[str, int]:
-        sha256, size = _measure(file)
-        if not self._touch(sha256):
-            file.seek(0)
-            self._write(file, sha256, size)
-        return sha256, size
+    def _put(self, files: Sequence[BinaryIO]) -> list[tuple[str, int]]:
+        """Write the chunks of all that is new, then the rows of all in one transaction."""
+        stored = []
+        written: list[_Written] = []
+        kept: list[str] = []
+        begun: list[str] = []
+        try:
+            for file in files:
+                sha256, size = _measure(file)
+                stored.append((sha256, size))
+                if not self._touch(sha256):
+                    begun.append(self._new_content())
+                    written.append(self._write(file, sha256, size, begun[-1]))
+            kept += self._complete(written)
+        finally:
+            self._take_back(set(begun) - set(kept))
+        return stored
 
     def _touch(self, sha256: str) -> bool:
         """Tell the collector that a blob is wanted again; False if there is none."""
@@ -117,17 +147,23 @@ class Blobs:
         with self._store.begin() as session:
             return affected(session.execute(statement)) == 1
 
-    def _write(self, file: BinaryIO, sha256: str, size: int) -> None:
-        content = self._new_content()
-        kept = None
-        try:
-            n_chunks, written = self._write_chunks(file, content)
-            if written != sha256:
-                raise Conflict("The file changed while it was being stored.")
-            kept = self._complete(sha256, content, size, n_chunks)
-        finally:
-            if kept != content:
+    def _write(self, file: BinaryIO, sha256: str, size: int, content: str) -> _Written:
+        file.seek(0)
+        n_chunks, read = self._write_chunks(file, content)
+        if read != sha256:
+            raise Conflict("The file changed while it was being stored.")
+        return _Written(sha256, content, size, n_chunks)
+
+    def _take_back(self, contents: Iterable[str]) -> None:
+        """Delete chunks of ours; those that a full store does not let go of yet, after a later writing."""
+        self._owed.update(contents)
+        for content in list(self._owed):
+            try:
                 self._drop(content)
+            except PASSING as error:
+                log.warning("pieces of a writing that failed stay for now: %s", error.detail)
+                return
+            self._owed.discard(content)
 
     def _new_content(self) -> str:
         """A name for one writer's chunks. It begins with the time, by which the collector knows its age."""
@@ -146,20 +182,20 @@ class Blobs:
             time.sleep(self._pause)
         return position, digest.hexdigest()
 
-    def _complete(self, sha256: str, content: str, size: int, n_chunks: int) -> str:
-        """Write the blob's row; returns whose chunks it names, ours or those of a quicker writer."""
-        values = {
-            "sha256": sha256,
-            "content": content,
-            "size": size,
-            "n_chunks": n_chunks,
-            "put_at": database_now(),
-        }
-        chunks = select(func.count()).select_from(BlobChunk).where(BlobChunk.content == content)
+    def _complete(self, written: Sequence[_Written]) -> list[str]:
+        """Write the blobs' rows; returns whose chunks they name, ours or those of a quicker writer."""
+        if not written:
+            return []
         with self._store.begin() as session:
-            if session.scalar(chunks) != n_chunks:
-                raise Conflict("Storing took so long that its first pieces were removed; try again.")
-            return upsert_returning(session, Blob, values, {"put_at": database_now()}, Blob.content)
+            return [self._complete_one(session, one) for one in sorted(written)]  # no two writers wait for each other
+
+    @staticmethod
+    def _complete_one(session: Session, one: _Written) -> str:
+        chunks = select(func.count()).select_from(BlobChunk).where(BlobChunk.content == one.content)
+        if session.scalar(chunks) != one.n_chunks:
+            raise Conflict("Storing took so long that its first pieces were removed; try again.")
+        values = {**one._asdict(), "put_at": database_now()}
+        return upsert_returning(session, Blob, values, {"put_at": database_now()}, Blob.content)
 
     def _read(self, sha256: str) -> Iterator[bytes]:
         with self._store.read() as session:
@@ -197,8 +233,9 @@ class Blobs:
             return list(session.scalars(statement))
 
     def _drop(self, content: str) -> None:
-        """Delete chunks, a few per transaction."""
-        few = select(BlobChunk.position).where(BlobChunk.content == content).limit(BATCH)
+        """Delete chunks, a few per transaction, unless they are a blob's: the answer of a commit may be lost."""
+        is_forsaken = ~exists().where(Blob.content == BlobChunk.content)
+        few = select(BlobChunk.position).where(BlobChunk.content == content, is_forsaken).limit(BATCH)
         while True:
             with self._store.begin() as session:
                 positions = list(session.scalars(few))

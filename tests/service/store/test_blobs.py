@@ -6,12 +6,13 @@ import hashlib
 import random
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import select, update
 
 from service import registry
-from service.errors import Conflict, NotFound, StorageFull
+from service.errors import Conflict, NotFound, StorageFull, Unavailable
 from service.store import blobs as module
 from service.store import jobs, workers
 from service.store.blobs import CHUNK_BYTES, Blobs
@@ -86,6 +87,60 @@ def test_a_full_disk_takes_its_chunks_back(blobs: Blobs, store: Store, monkeypat
     with pytest.raises(StorageFull):
         blobs.put_bytes(_data(9 * CHUNK_BYTES))
     assert (count(store, Blob), count(store, BlobChunk)) == (0, 0)
+
+
+def test_of_several_files_all_are_stored_or_none(
+    blobs: Blobs, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / "first", tmp_path / "second"]
+    for seed, path in enumerate(paths):
+        path.write_bytes(_data(5 * CHUNK_BYTES, seed))
+    write, results = blobs._write_chunks, [None, StorageFull("no space")]
+
+    def full_at_the_second(*arguments: Any) -> Any:
+        written = write(*arguments)
+        if error := results.pop(0):
+            raise error
+        return written
+
+    with monkeypatch.context() as patched, pytest.raises(StorageFull):
+        patched.setattr(blobs, "_write_chunks", full_at_the_second)
+        blobs.put_files(paths)
+    assert (count(store, Blob), count(store, BlobChunk)) == (0, 0)
+    stored = blobs.put_files(paths)
+    assert stored == [blobs.put_file(path) for path in paths]
+    assert (count(store, Blob), count(store, BlobChunk)) == (2, 10)
+
+
+def test_chunks_that_a_full_disk_holds_back_go_with_the_next_writing(
+    blobs: Blobs, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_space(*_: object) -> str:
+        raise StorageFull("no space")
+
+    with monkeypatch.context() as patched, pytest.raises(StorageFull):
+        patched.setattr(blobs, "_complete", no_space)
+        patched.setattr(blobs, "_drop", no_space)
+        blobs.put_bytes(_data(3 * CHUNK_BYTES))
+    assert (count(store, Blob), count(store, BlobChunk)) == (0, 3)
+    blobs.put_bytes(b"small")
+    assert (count(store, Blob), count(store, BlobChunk)) == (1, 1)
+
+
+def test_a_blob_stays_whole_though_the_answer_to_its_commit_is_lost(
+    blobs: Blobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    complete = blobs._complete
+
+    def lose_the_answer(*arguments: Any) -> None:
+        complete(*arguments)
+        raise Unavailable("the connection is lost")
+
+    data = _data(5 * CHUNK_BYTES)
+    with monkeypatch.context() as patched, pytest.raises(Unavailable):
+        patched.setattr(blobs, "_complete", lose_the_answer)
+        blobs.put_bytes(data)
+    assert blobs.path(hashlib.sha256(data).hexdigest()).read_bytes() == data
 
 
 def test_a_full_cache_disk_is_told(blobs: Blobs, monkeypatch: pytest.MonkeyPatch) -> None:
