@@ -8,6 +8,7 @@ whoever has its process id now. The name tells what the folder is for and which 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import secrets
@@ -29,7 +30,12 @@ class TemporaryFolder:
         while True:
             self.path = parent / f"{purpose}-{os.getpid()}-{secrets.token_hex(4)}"
             self.path.mkdir(mode=0o700)
-            lock = _lock(self.path, wait=True)
+            try:
+                lock = _lock(self.path, wait=True)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    self.path.rmdir()
+                raise
             if lock is not None and self.path.exists():
                 self._lock: int | None = lock
                 return
@@ -74,15 +80,23 @@ def remove_abandoned(parent: Path, purpose: str = "") -> int:
 
 
 def _lock(path: Path, *, wait: bool) -> int | None:
-    """The descriptor that holds the lock of a folder; None if another holds it, or the folder is gone."""
+    """The descriptor that holds the lock of a folder; None if another holds it, or the folder is gone.
+
+    Raises:
+        OSError: with ``wait``, there is no lock to be had, as when all descriptors are in use.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    except OSError:
+    except OSError as error:
+        if wait and error.errno != errno.ENOENT:
+            raise
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError:
         os.close(descriptor)
+        if wait:
+            raise
         return None
     return descriptor
 

@@ -214,8 +214,9 @@ class Lane(threading.Thread):
             except OSError as error:
                 if not is_no_space(error):
                     raise
+                if self._closing.wait(FIRST_PAUSE_SECONDS):
+                    raise
             log.warning("lane %d: no process can be started while the disk is full", self._number)
-            time.sleep(FIRST_PAUSE_SECONDS)
 
     def _discard_process(self) -> None:
         self._kill()

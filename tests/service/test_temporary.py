@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import socket
@@ -11,9 +12,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import psutil
+import pytest
 
 from service.client import Rulewood
 from service.temporary import TemporaryFolder, remove_abandoned, temporary_folder
@@ -23,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 OWNER = """
 import sys, time
 from pathlib import Path
+from typing import Any
 from service.temporary import TemporaryFolder
 folder = TemporaryFolder(Path(sys.argv[1]), "owner")
 (folder.path / "file").write_text("x")
@@ -154,3 +158,14 @@ def test_a_service_of_a_killed_demonstration_ends_with_it(tmp_path: Path) -> Non
     starter.wait()
     starter.stdout.close()
     wait_for(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in started))
+
+
+def test_without_a_descriptor_left_no_folder_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left(*arguments: Any, **named: Any) -> int:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("service.temporary.os.open", none_left)
+        with pytest.raises(OSError, match="Too many open files"):
+            TemporaryFolder(tmp_path, "upload")
+    assert list(tmp_path.iterdir()) == []
