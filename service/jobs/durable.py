@@ -19,6 +19,7 @@ from sqlalchemy.engine import ExceptionContext
 
 from service.jobs.pace import Pace
 from service.jobs.workflows import JOBS_QUEUE, PARTS_QUEUE, Steps, Workflows, register
+from service.store.engines import without_silence
 from service.store.failures import is_out_of_reach
 
 log = logging.getLogger("rulewood.jobs")
@@ -63,12 +64,15 @@ def launch(
         parts, jobs: how many of each this worker takes from the queues at a time.
         alone: whether there can be no other worker.
     """
-    is_sqlite = make_url(url).get_backend_name() == "sqlite"
+    database = make_url(url)
+    is_sqlite = database.get_backend_name() == "sqlite"
     if is_sqlite:
-        _switch_to_wal(Path(str(make_url(url).database)))
+        _switch_to_wal(Path(str(database.database)))
+    else:
+        database = without_silence(database)
     config: DBOSConfig = {
         "name": "rulewood",
-        "system_database_url": url,
+        "system_database_url": database.render_as_string(hide_password=False),
         "dbos_system_schema": schema,
         "application_version": APPLICATION_VERSION,
         "executor_id": executor_id,

@@ -12,6 +12,8 @@ import os
 import socket
 import time
 
+from sqlalchemy.orm import Session
+
 from service.jobs import durable
 from service.jobs.outcomes import ErrorRecord
 from service.jobs.pool import Pool
@@ -146,11 +148,7 @@ class Repairer:
             return
         text = f"its workflow ended as {state} without a result and is begun anew: {durable.reason(job_id)}"
         with self._store.begin() as session:
-            job = jobs.unfinished(session, job_id)
-            if job is None:
-                return
-            if job.cancel_requested:
-                jobs.set_state(session, job_id, JobState.CANCELLED)
+            if not _is_wanted(session, job_id):
                 return
             jobs.add_event(session, job_id, "log", {"message": text.rstrip(": ")})
         log.error("%s: %s", job_id, text)
@@ -164,12 +162,17 @@ class Repairer:
             "CANCELLED": "its workflow was cancelled from outside",
         }.get(state) or f"its workflow ended as {state} without a result {RESTARTS + 1} times: {durable.reason(job_id)}"
         with self._store.begin() as session:
-            job = jobs.unfinished(session, job_id)
-            if job is None:
-                return
-            if job.cancel_requested:
-                jobs.set_state(session, job_id, JobState.CANCELLED)
+            if not _is_wanted(session, job_id):
                 return
             error = ErrorRecord("engine", f"the engine gave the job up: {text}")
             jobs.set_state(session, job_id, JobState.FAILED, error=error.to_json())
         log.error("%s failed: %s", job_id, error.detail)
+
+
+def _is_wanted(session: Session, job_id: str) -> bool:
+    """Whether a job is unfinished, and stays so until the transaction ends; one that somebody cancelled ends here."""
+    job = jobs.unfinished(session, job_id)
+    if job is not None and job.cancel_requested:
+        jobs.set_state(session, job_id, JobState.CANCELLED)
+        return False
+    return job is not None

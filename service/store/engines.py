@@ -31,6 +31,9 @@ POOL_SIZE = 5
 MAX_OVERFLOW = {"sqlite": 35, "postgresql": 5}  # SQLite's are open files, PostgreSQL's are server processes
 _STATEMENT_SECONDS = 60
 _VACUUM_PAGES = 1024
+#: By which libpq gives a connection up whose other end is silent for some 25 s: a host that is gone closes none, and by
+#: default that is found out after two hours.
+_SILENCE = {"keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3", "tcp_user_timeout": "25000"}
 
 Value = TypeVar("Value")
 
@@ -52,6 +55,11 @@ def make_engine(address: str, wait_seconds: float) -> Engine:
     if backend == "postgresql":
         return _postgresql_engine(url, wait_seconds)
     raise ValueError(f"the store is sqlite:///FILE or postgresql://..., not {backend!r}")
+
+
+def without_silence(url: URL) -> URL:
+    """A PostgreSQL URL by which no silent connection is waited for; parameters that it has itself stay."""
+    return url.update_query_dict({name: value for name, value in _SILENCE.items() if name not in url.query})
 
 
 def _sqlite_engine(url: URL, wait_seconds: float) -> Engine:
@@ -110,7 +118,7 @@ def _postgresql_engine(url: URL, wait_seconds: float) -> Engine:
     }
     options = " ".join(f"-c {name}={round(seconds * 1000)}" for name, seconds in timeouts.items())
     return create_engine(
-        url.set(drivername="postgresql+psycopg"),
+        without_silence(url.set(drivername="postgresql+psycopg")),
         connect_args={
             "connect_timeout": max(2, round(wait_seconds)),
             "application_name": "rulewood",

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select, text
+from sqlalchemy import make_url, select, text
 from sqlalchemy.exc import IntegrityError
 
 from service.errors import Invalid, StorageFull, Unavailable
@@ -40,6 +40,20 @@ def test_begin_commits_and_rolls_back(store: Store) -> None:
         raise ZeroDivisionError
     with store.read() as session:
         assert changes.counters(session) == {"topic": 1}
+
+
+def test_silent_connections_to_postgresql_are_given_up(postgres: Postgres) -> None:
+    """What libpq was told, as it tells it back; nothing here can silence a host."""
+    address = postgres.make_database(migrated=False)
+    own = make_url(address).update_query_dict({"keepalives_idle": "77"})
+    store = Store(own.render_as_string(hide_password=False))
+    connection = store.engine.raw_connection()
+    told = connection.driver_connection.info.get_parameters()
+    connection.close()
+    store.dispose()
+    postgres.drop_database(address)
+    names = ("keepalives_idle", "keepalives_interval", "keepalives_count", "tcp_user_timeout")
+    assert [told.get(name) for name in names] == ["77", "5", "3", "25000"]
 
 
 def test_objects_stay_readable_after_the_transaction(store: Store) -> None:
