@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from learners.conditions import name_text, scalar_text
 from learners.errors import quoted
-from learners.explanation import name_text, scalar_text
 from learners.types import Value
 
 #: What is known of a value.

@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from learners.explanation import Branch, PathExplanation, name_text, scalar_text
+from learners.conditions import name_text, scalar_text
+from learners.explanation import Branch, PathExplanation
 from learners.table import UNSEEN, Column, number_text
 from learners.types import FloatArray, Scalar
 

@@ -10,19 +10,9 @@ import numpy as np
 from learners.base import Classifier, Learner
 from learners.checks import samples
 from learners.checks.require import MakeLearner, answers, require, require_close, require_json
+from learners.conditions import Condition, CountCondition, SumCondition
 from learners.decisions import TIE
-from learners.explanation import (
-    Branch,
-    Condition,
-    CountCondition,
-    Explanation,
-    Judgement,
-    PathExplanation,
-    Replaying,
-    RuleExplanation,
-    Step,
-    SumCondition,
-)
+from learners.explanation import Branch, Explanation, Judgement, PathExplanation, Replaying, RuleExplanation, Step
 from learners.linear_function import LinearBranch
 from learners.table import UNSEEN, Column, Table
 from learners.types import Array, Scalar

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from learners.explanation import PathExplanation, name_text, scalar_text
+from learners.conditions import name_text, scalar_text
+from learners.explanation import PathExplanation
 from learners.types import FloatArray, Scalar
 
 #: Columns and classes that a text names; a record holds all.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from learners.explanation import name_text, scalar_text
+from learners.conditions import name_text, scalar_text
 from learners.preprocessing.encode import GAP, LEVEL, Encoding
 from learners.table import Column, number_text
 from learners.types import Scalar

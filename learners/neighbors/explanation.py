@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from learners.conditions import scalar_text
 from learners.errors import LearnerError
-from learners.explanation import scalar_text
 from learners.neighbors.voting import mean_of, median_of
 from learners.types import FloatArray, Scalar
 

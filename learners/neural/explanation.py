@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from learners.attribute_contribution import AttributeContribution
-from learners.explanation import scalar_text
+from learners.conditions import scalar_text
 from learners.neural.targets import Link, class_probabilities
 from learners.table import number_text
 from learners.types import FloatArray, Scalar

@@ -17,8 +17,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from learners.base import Learner
+from learners.conditions import Condition
 from learners.errors import LearnerError
-from learners.explanation import Condition
 from learners.reasons.stretches import Stretches, stretches_of
 from learners.table import Column, Kind
 from learners.trees.estimator import FittedTree

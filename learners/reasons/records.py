@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from learners.conditions import AnyCondition
 from learners.errors import LearnerError
-from learners.explanation import AnyCondition
 from learners.reasons.region_steps import Way
 from learners.table import UNSEEN, Column
 from learners.types import FloatArray, Scalar

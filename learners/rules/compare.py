@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from learners.explanation import AnyCondition, Condition, name_text
+from learners.conditions import AnyCondition, Condition, name_text
 from learners.rules.rule import Rule, RuleCondition, RuleSet
 
 #: Structures with more pairs than this are paired in the order of their bounds instead of by nearness.

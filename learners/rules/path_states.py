@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from learners.explanation import AnyCondition, Condition
+from learners.conditions import AnyCondition, Condition
 from learners.rules.rule import UNBOUNDED, RuleCondition
 from learners.table import Column
 from learners.trees.nodes import LEVELS, Nodes

@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from learners.conditions import name_text
 from learners.decisions import TIE
-from learners.explanation import name_text
 from learners.rules.indented import Written, indented
 from learners.rules.rule import Once, Rule, RuleCondition, RuleSet
 

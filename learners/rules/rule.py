@@ -20,8 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from learners.conditions import AnyCondition, scalar_text
 from learners.decisions import decide
-from learners.explanation import AnyCondition, scalar_text
 from learners.linear_function import LinearFunction
 from learners.table import Column, Table
 from learners.trees.combined.column import CombinedColumn

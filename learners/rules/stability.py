@@ -14,7 +14,7 @@ from itertools import combinations
 from typing import Any
 
 from learners.base import Learner
-from learners.explanation import Condition
+from learners.conditions import Condition
 from learners.rules.access import count_rules, heaviest_rules, rules_of
 from learners.rules.compare import bounds, contents_and_structures
 from learners.rules.rule import Rule, RuleCondition

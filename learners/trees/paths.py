@@ -14,7 +14,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from learners.explanation import AnyCondition, Branch, Condition, PathExplanation, Step
+from learners.conditions import AnyCondition, Condition
+from learners.explanation import Branch, PathExplanation, Step
 from learners.table import UNSEEN, Column
 from learners.trees.combined.column import CombinedColumn
 from learners.trees.combined.tests import LEVELS as TERM_OF_LEVELS

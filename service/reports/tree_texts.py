@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from learners.conditions import AnyCondition, Condition, CountCondition, SumCondition, scalar_text
 from learners.decisions import decide
-from learners.explanation import AnyCondition, Condition, CountCondition, PathExplanation, SumCondition, scalar_text
+from learners.explanation import PathExplanation
 from learners.linear_function import LinearFunction
 from learners.table import Column
 from learners.trees.combined.column import CombinedColumn

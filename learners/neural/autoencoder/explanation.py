@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from learners.attribute_contribution import State
-from learners.explanation import name_text, scalar_text
+from learners.conditions import name_text, scalar_text
 from learners.types import FloatArray, Scalar
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from learners.columns import Column
-from learners.explanation import AnyCondition, Condition, CountCondition, SumCondition
+from learners.conditions import AnyCondition, Condition, CountCondition, SumCondition
 from learners.trees.combined.tests import CombinedTest, CombinedTests
 from learners.types import FloatArray, IntArray, Scalar
 

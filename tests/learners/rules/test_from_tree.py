@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learners.explanation import Condition
+from learners.conditions import Condition
 from learners.rules.from_tree import rules_of_nodes
 from learners.table import Column, Kind, Table
 from learners.trees.nodes import LEAF, THRESHOLD

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from learners.checks.explanations import _check_steps
 from learners.columns import MISSING, UNSEEN, Column, Kind
-from learners.explanation import CountCondition, SumCondition
+from learners.conditions import CountCondition, SumCondition
 from learners.reasons.boxes import boxes_of
 from learners.rules.access import rules_of
 from learners.table import Series, Table
