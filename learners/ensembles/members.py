@@ -258,6 +258,11 @@ class MemberTrees:
         """Whether no member has more than one test."""
         return self.nodes.greatest_depth <= 1
 
+    @cached_property
+    def total_greatest_depth(self) -> int:
+        """Number of tests on the longest path of each member, added up."""
+        return int(np.maximum.reduceat(self.nodes.depth, self.bounds[:-1]).sum())
+
     @property
     def unpacked_bytes(self) -> int:
         """Memory that walking takes beside the stored arrays: some 165 bytes a node."""

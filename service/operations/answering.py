@@ -31,7 +31,7 @@ _FORMATS: dict[str, Format] = {media_type: name for name, media_type in MEDIA_TY
     "application/ndjson": "ndjson",
 }
 _WEIGHT = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?|\.[0-9]{1,3}")
-#: Bodies from this size on are answered in a thread, so that others need not wait.
+#: Bodies from this size on are not even read while others wait.
 IN_THREAD = 150_000
 
 
@@ -204,12 +204,15 @@ def _read_json(model: ServedModel, body: bytes, call: Call, bounds: Bounds) -> t
 
 
 def answer_fast(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
-    """The answer of a simple JSON request without query, and its rows; None where it is not simple."""
+    """The answer of a simple JSON request without query, and its rows.
+
+    None where it is not simple, or where its answer would keep others waiting, which the route's thread does not.
+    """
     read = model.codec.read_small(body)
     if read is None:
         return None
     rows, explain, complete = read
-    if not 0 < len(rows) <= bounds.rows:
+    if not 0 < len(rows) <= bounds.rows or not model.answers_quickly(len(rows), complete=complete):
         return None
     if complete:
         members = model.answer_plain(rows, explain=explain)
@@ -217,8 +220,6 @@ def answer_fast(model: ServedModel, body: bytes, bounds: Bounds, describe: Descr
             return join_answer(model, members, plain_tail(len(rows))), len(rows)
     if explain and not model.explains_quickly(len(rows)):
         return None  # long reasons are not written while other requests wait
-    if not model.answers_quickly(len(rows)):
-        return None
     encoded = Encoded(to_matrix(rows, len(model.inputs.columns)))
     return answer_json(model, encoded, Options(explain=explain), describe), len(rows)
 
@@ -234,9 +235,13 @@ def answer_large(model: ServedModel, body: bytes, bounds: Bounds, describe: Desc
 
 
 def answer_csv(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
-    """The same for CSV of numbers, answered in CSV."""
+    """The same for CSV of numbers, answered in CSV; of any size, but for one so large to be called in a thread."""
     encoded = model.codec.read_csv(body, min(bounds.rows, PLAIN_BATCH))
-    return None if encoded is None else _answer_rows(model, encoded, describe, "csv")
+    if encoded is None:
+        return None
+    if len(body) < IN_THREAD and not model.answers_quickly(encoded.n_rows, complete=encoded.is_plain):
+        return None
+    return _answer_rows(model, encoded, describe, "csv")
 
 
 def answer_arrow(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from service.formats.written_numbers import PLAIN, NumberSyntax
 from service.operations.codec import RowCodec, to_matrix
 from service.operations.decision import Decision
 from service.operations.json_text import encode_json
+from service.operations.quickness import QUICK_STEPS, row_steps
 from service.operations.rows import Inputs
 from service.operations.served_linear import LinearDescent
 from service.operations.served_neighbours import NeighboursOfOne, neighbours_of_one
@@ -262,13 +264,21 @@ class ServedModel:
             answers.append(members)
         return answers
 
-    def answers_quickly(self, n_rows: int) -> bool:
-        """Whether so many rows may be answered on the event loop."""
+    def answers_quickly(self, n_rows: int, *, complete: bool) -> bool:
+        """Whether so many rows may be answered on the event loop; ``complete`` where no value of theirs is missing."""
         learner = self.learner
         if not isinstance(learner, NeighborsEstimator):
-            return True
-        few = _FEW_ASKED if self._neighbours is not None and learner.index_.tree is not None else 1
+            return n_rows * (self._steps if complete else self._most_steps) <= QUICK_STEPS
+        few = _FEW_ASKED if self._neighbours is not None and learner.index_.tree is not None else 0
         return n_rows <= few or n_rows * learner.index_.points.size <= _QUICK_CELLS
+
+    @cached_property
+    def _steps(self) -> float:
+        return row_steps(self.learner, complete=True)
+
+    @cached_property
+    def _most_steps(self) -> float:
+        return row_steps(self.learner, complete=False)
 
     def _learn_leaf(self, known: _Known, leaf: int, cells: Sequence[float]) -> bytes:
         (fragment,) = self._by_numbers(to_matrix([cells], len(cells)))

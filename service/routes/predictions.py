@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 
 from service.deps import Predictor, ServicesHere
 from service.fault_json import describer
-from service.operations.answering import IN_THREAD, MEDIA_TYPES, Call, Reply, answer, format_of, format_wanted
+from service.operations.answering import MEDIA_TYPES, Call, Reply, answer, format_of, format_wanted
 from service.operations.decision import parse_decision
 from service.operations.predict import Bounds, Form
 from service.operations.rows import Options
@@ -174,7 +174,7 @@ async def _respond(
         describer(minimal=services.settings.error_detail == "minimal"),
         services.metrics.add_rows,
     )
-    return _to_response(make() if len(body) < IN_THREAD else await run_in_threadpool(make))
+    return _to_response(await run_in_threadpool(make))  # whatever is quick has been answered by the front
 
 
 def _to_response(reply: Reply) -> Response:

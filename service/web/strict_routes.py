@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
+from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
@@ -15,6 +17,7 @@ from starlette.responses import Response
 
 from service import strict_json
 from service.errors import BadRequest, Fault, NotFound, ServiceError, UnsupportedMediaType
+from service.operations.answering import IN_THREAD
 from service.problems import InternalError, MethodNotAllowed, Rendered, render
 from service.store.failures import is_no_space, storage_full
 from service.web.validation import check_headers, check_query, header_names, query_names, refusal
@@ -35,11 +38,14 @@ class StrictRequest(Request):
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
             body, depth = await self.body(), self.app.state.settings.limits.json_depth
-            if self.spared:
-                self._json, self.state.bad_numbers = strict_json.decode_sparing(body, depth, self.spared)
-            else:
-                self._json = strict_json.decode(body, depth)
+            decode = partial(_decode, body, depth, self.spared)
+            read = decode() if len(body) < IN_THREAD else await run_in_threadpool(decode)
+            self._json, self.state.bad_numbers = read
         return self._json
+
+
+def _decode(body: bytes, depth: int, spared: Sequence[str]) -> tuple[Any, dict[int, list[Fault]]]:
+    return strict_json.decode_sparing(body, depth, spared) if spared else (strict_json.decode(body, depth), {})
 
 
 class StrictRoute(APIRoute):

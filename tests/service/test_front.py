@@ -6,17 +6,14 @@ import io
 import json
 import logging
 import socket
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pyarrow as pa
 import pytest
-import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service import front as front_module
@@ -27,6 +24,7 @@ from service.settings import Limits, Settings
 from service.web.protocol import ProblemProtocol
 from tests.service.jobs.conftest import wait_for
 from tests.service.running import Api
+from tests.service.serving import served_app
 from tests.service.working import train
 from tests.shared import table_path
 
@@ -102,39 +100,13 @@ def doors(trained: Settings) -> Iterator[Doors]:
     assert isinstance(front, Front)
     behind = front.app
     with (
-        _served(front, "on", ProblemProtocol) as client,
-        _served(front, "off") as asgi,
-        _served(behind, "off") as route,
+        served_app(front, "on", ProblemProtocol) as client,
+        served_app(front, "off") as asgi,
+        served_app(behind, "off") as route,
     ):
         for address in (ADDRESS, NUMBERS):
             route.post(address, json={"rows": [ROW]})  # the route loads the model
         yield Doors(front, behind, client, asgi, route)
-
-
-@contextmanager
-def _served(app: ASGIApp, lifespan: Any, protocol: Any = "httptools") -> Iterator[httpx.Client]:
-    """The app behind a socket of its own."""
-    config = uvicorn.Config(
-        app,
-        port=0,
-        log_config=None,
-        access_log=False,
-        lifespan=lifespan,
-        http=protocol,
-        ws="none",
-        server_header=False,
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        assert thread.is_alive()
-        time.sleep(0.005)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60) as client:
-        yield client
-    server.should_exit = True
-    thread.join(timeout=20)
 
 
 def body(*rows: Any, **more: Any) -> str:

@@ -1,0 +1,101 @@
+"""Answers that take long, however few bytes ask for them: nobody else waits meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from service.app import create_app
+from service.front import PREFIX, SUFFIX, Front
+from service.operations.served import ServedModel
+from service.settings import Settings
+from service.web.protocol import ProblemProtocol
+from tests.service.running import Api
+from tests.service.serving import served_app
+from tests.service.working import train
+from tests.shared import table_path
+
+FOREST, EXPLANATIONS = PREFIX + "forest" + SUFFIX, PREFIX + "forest/explanations"
+JSON, CSV = {"content-type": "application/json"}, {"content-type": "text/csv"}
+#: Rows that go through all nodes of all members: as the front reads them, and as only the route does.
+GAPS = b'{"rows":[' + b",".join([b'{"temperature":null,"humidity":null}'] * 900) + b"]}"
+ABSENT = b'{"rows":[' + b",".join([b"{}"] * 900) + b"]}"
+LINES = b"temperature,humidity\n" + b",\n" * 900
+
+
+@pytest.fixture(scope="module")
+def trained(shared_api: Api) -> Settings:
+    uploaded = shared_api.upload(table_path("weather-numeric.csv").read_bytes(), name="weather").json()
+    learner = {"learner": "random-forest-classifier", "parameters": {"members": 20, "seed": 1}}
+    train(shared_api, uploaded["id"], target="play", name="forest", features=["temperature", "humidity"], **learner)
+    return Settings(data=shared_api.settings.data)
+
+
+@pytest.fixture(scope="module")
+def front(trained: Settings) -> Iterator[Front]:
+    made = create_app(trained)
+    assert isinstance(made, Front)
+    with served_app(made, "on") as client:
+        client.post(FOREST, json={"rows": [{"temperature": 70, "humidity": 80}]})  # the route loads the model
+        yield made
+
+
+@pytest.fixture(params=[ProblemProtocol, "httptools"], ids=["ours", "httptools"])
+def client(front: Front, request: pytest.FixtureRequest) -> Iterator[httpx.Client]:
+    """Asks by the server that may answer before ASGI, or by another."""
+    with served_app(front, "on" if request.param is ProblemProtocol else "off", request.param) as client:
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("address", "sent", "headers"),
+    [
+        (FOREST, GAPS, JSON),
+        (FOREST, ABSENT, JSON),
+        (FOREST, LINES, CSV),
+        (EXPLANATIONS, GAPS, JSON),
+        (FOREST, GAPS[:-1] + b',"explain":true}', JSON),
+    ],
+    ids=["gaps", "absent", "csv", "explanations", "explained"],
+)
+def test_others_are_answered_while_a_long_answer_is_made(
+    client: httpx.Client,
+    monkeypatch: pytest.MonkeyPatch,
+    address: str,
+    sent: bytes,
+    headers: dict[str, str],
+) -> None:
+    """The answer is held back until another request was answered, which on the event loop would be never."""
+    begun, may_go_on = threading.Event(), threading.Event()
+    original = ServedModel.answers
+
+    def answers(self: ServedModel, *arguments: Any) -> list[bytes]:
+        begun.set()
+        assert may_go_on.wait(60)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(ServedModel, "answers", answers)
+    found: list[httpx.Response] = []
+    with httpx.Client(base_url=client.base_url, trust_env=False, timeout=120) as other:
+        asking = threading.Thread(target=lambda: found.append(other.post(address, content=sent, headers=headers)))
+        asking.start()
+        assert begun.wait(60)
+        try:
+            assert client.get("/health/live").status_code == 200
+        finally:
+            may_go_on.set()
+            asking.join()
+    assert found[0].status_code == 200
+
+
+def test_few_rows_of_the_same_model_are_answered_at_once(front: Front) -> None:
+    headers = [(b"content-type", b"application/json")]
+    asked = front.admit(FOREST.encode(), headers)
+    assert asked is not None
+    few = b'{"rows":[{"temperature":70,"humidity":80},{"temperature":70,"humidity":null}]}'
+    assert front.at_once(asked, headers, few) is not None
+    assert front.at_once(asked, headers, GAPS) is None
