@@ -1,10 +1,11 @@
 """A near row that stays divided and has the wanted answer, found soon, though a nearer one may be left: one known
 number changes after the other.
 
-What a tree answers is a sum over leaves: of each its share by the values that stay missing, times whether the known
-numbers are within its box. While all numbers but one stay, that is a sum over intervals, which one pass tells for all
-values of that number. So the search goes from the row on, by the change that gains most for its distance, until
-one change more leads to the wanted answer, and then draws each number back as far as the others allow.
+What a tree answers is a sum over items (:mod:`learners.reasons.near_clusters`): of each its share by the values that
+stay missing, times whether the known numbers are within its box. While all numbers but one stay, that is a sum over
+intervals, which one pass tells for all values of that number. So the search goes from the row on, by the change that
+gains most for its distance, until one change more leads to the wanted answer, and then draws each number back as far as
+the others allow.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from learners.reasons.boxes import Boxes
-from learners.reasons.demands import Demands, nearest_numbers
-from learners.reasons.region_steps import RegionSteps, Way
+from learners.reasons.near_ends import NearNumbers
+from learners.reasons.region_steps import Way
+from learners.reasons.stretched import Stretched
 from learners.types import BoolArray, FloatArray, IntArray
 
 #: How often the search begins anew from what it found, without one of the changes.
@@ -23,18 +24,14 @@ _ROUNDS = 4
 
 
 class _Column(NamedTuple):
-    """One number that may change; S stretches between thresholds, L leaves.
+    """One number that may change; S stretches between thresholds, I items.
 
     Attributes:
-        feature: its column.
-        cells, far, price: of each stretch the nearest value, how far it is, and what that counts; infinite without one.
-        begin, end: by leaf the first stretch within its box and the one after the last.
+        price: of each stretch what its nearest value counts; infinite without one.
+        begin, end: by item the first stretch within its box and the one after the last.
         own: the row's own stretch.
     """
 
-    feature: int
-    cells: FloatArray
-    far: FloatArray
     price: FloatArray
     begin: IntArray
     end: IntArray
@@ -45,40 +42,27 @@ class CoordinateSearch:
     """The search of one row.
 
     Args:
-        boxes: of the tree.
-        row: shape (d,).
-        demands: of the row.
-        leaves: that rows within the distance that is looked at may reach.
-        margins: of the answers of all nodes, shape (N, J): a row has the wanted answer if its means are not below 0.
-        slack: how far above 0 they shall be for rounding.
-        steps: what changes are allowed, and how they are compared.
+        numbers: that may change.
+        near: what is asked of them, as far as is looked.
+        slack: how far above 0 the margins of the wanted answer shall be for rounding.
     """
 
-    def __init__(
-        self,
-        boxes: Boxes,
-        row: FloatArray,
-        demands: Demands,
-        leaves: IntArray,
-        margins: FloatArray,
-        slack: float,
-        steps: RegionSteps,
-    ) -> None:
-        self._row, self._steps, self._slack = row, steps, slack
-        moves = boxes.numeric & ~np.isnan(row) & ~steps.wishes.fixed
-        of_others = np.where(np.append(moves, False)[boxes.tested], 1.0, boxes.shares_of(demands.taken))
-        shares = boxes.multiply_paths(of_others)[leaves]
-        leaves, shares = leaves[shares > 0], shares[shares > 0]
-        states = boxes.last_states(leaves, np.flatnonzero(moves).tolist())
-        self._columns = [self._column(boxes, feature, nodes) for feature, nodes in states.items()]
-        self._worth = (shares[:, None] * margins[leaves]).T.copy()
+    def __init__(self, numbers: Stretched, near: NearNumbers, slack: float) -> None:
+        self._numbers, self._near, self._slack = numbers, near, slack
+        self._columns = [
+            _Column(numbers.price[first : last + 1], begin - first, end - first, own - first)
+            for first, last, own, begin, end in zip(
+                numbers.first.tolist(), numbers.last.tolist(), numbers.own.tolist(), near.begin, near.end, strict=True
+            )
+        ]
+        self._worth = near.margins * near.shares
         self._at = [column.own for column in self._columns]
         inside = [self._within(place) for place in range(len(self._columns))]
-        self._inside = np.array(inside, np.bool_).reshape(len(inside), len(leaves))
+        self._inside = np.array(inside, np.bool_).reshape(len(inside), len(near.shares))
         self._outside = (~self._inside).sum(axis=0)
 
     def nearest(self, limit: float) -> Way | None:
-        """A row nearer than a limit, if one is found."""
+        """A row nearer than a limit that stays divided, if one is found."""
         best: list[int] | None = None
         for round_ in range(_ROUNDS):
             found = self._completed(limit)
@@ -95,22 +79,10 @@ class CoordinateSearch:
             self._put(best)
             self._set(moved[round_], self._columns[moved[round_]].own)
         assert best is not None  # noqa: S101 - else it has ended
-        return self._way(best)
-
-    def _column(self, boxes: Boxes, feature: int, nodes: IntArray) -> _Column:
-        low, high = boxes.low[nodes], boxes.high[nodes]
-        bounds = np.concatenate((low, high))
-        cuts = np.unique(bounds[np.isfinite(bounds)])
-        begin = np.where(low > -np.inf, np.searchsorted(cuts, low) + 1, 0)
-        end = np.where(high < np.inf, np.searchsorted(cuts, high) + 1, len(cuts) + 1)
-        row, steps = self._row, self._steps
-        features = np.full(len(cuts) + 1, feature)
-        bottoms, tops = np.append(-np.inf, cuts), np.append(cuts, np.inf)
-        blocked, cells, far = nearest_numbers(row, features, bottoms, tops, steps.wishes, steps.scales)
-        own = int(np.searchsorted(cuts, row[feature]))
-        blocked[own], cells[own], far[own] = False, row[feature], 0.0
-        price = np.where(blocked, np.inf, far * steps.weights[feature])
-        return _Column(feature, cells, far, price, np.minimum(begin, end), end, own)
+        self._put(best)
+        if self._near.leaves[self._outside == 0].sum() < 2:
+            return None
+        return self._numbers.way(self._numbers.first + np.array(best, np.int64))
 
     def _within(self, place: int) -> BoolArray:
         column, at = self._columns[place], self._at[place]
@@ -141,7 +113,7 @@ class CoordinateSearch:
         """The least margin with each value of one number, while the others stay."""
         column = self._columns[place]
         reached = np.flatnonzero(self._outside == ~self._inside[place])
-        begin, end, n = column.begin[reached], column.end[reached], len(column.cells)
+        begin, end, n = column.begin[reached], column.end[reached], len(column.price)
         sums = np.empty((len(self._worth), n))
         for margin, worth in enumerate(self._worth[:, reached]):
             steps = np.bincount(begin, worth, minlength=n + 1) - np.bincount(end, worth, minlength=n + 1)
@@ -184,11 +156,3 @@ class CoordinateSearch:
                 price = np.where(self._curve(place) >= self._slack, self._columns[place].price, np.inf)
                 if price.min() < self._columns[place].price[self._at[place]]:
                     self._set(place, int(np.argmin(price)))
-
-    def _way(self, at: list[int]) -> Way:
-        cells, steps = self._row.copy(), {}
-        for place in self._moved(at):
-            column, stretch = self._columns[place], at[place]
-            cells[column.feature] = column.cells[stretch]
-            steps[column.feature] = float(column.far[stretch])
-        return self._steps.way(cells, steps)

@@ -22,6 +22,7 @@ import heapq
 import itertools
 import math
 from collections.abc import Set
+from functools import cached_property
 
 import numpy as np
 
@@ -29,24 +30,30 @@ from learners.reasons.boxes import Boxes
 from learners.reasons.coordinate_search import CoordinateSearch
 from learners.reasons.demands import Demands
 from learners.reasons.mixed_search import Allowance, MixedSeeker
+from learners.reasons.near_ends import Ends, NearNumbers
 from learners.reasons.near_region import Fork, NearRegion
 from learners.reasons.near_tree import Key, NearTree, Prices
 from learners.reasons.number_search import NumberSearch
 from learners.reasons.records import SearchEnded
 from learners.reasons.region_steps import Way, rounded_key
 from learners.reasons.single_changes import SingleChanges
+from learners.reasons.stretched import Stretched, only_numbers_change
 from learners.reasons.targets import answers_of
 from learners.table import Table
 from learners.types import FloatArray
 
 #: Leaves of the first part, how many times as many the next one has, and after how many leaves a budget grows.
 _FIRST_LEAVES, _GROWTH, _STEP = 128, 2.5, 3
-#: Most nodes times regions that are looked at among known numbers: some hundredths of a second.
-MAX_CELLS = 1_000_000
+#: Most items times regions that are looked at among known numbers: some hundredths of a second.
+MAX_CELLS = 850_000
 #: Leaves within which those are looked at first.
 _FEW_LEAVES = 320
-#: What a node of a part, and a leaf of the descent, takes of the time, in nodes of the work that is allowed.
-_NODE, _LEAF = 25, 40
+#: What a node of a part, one of what numbers decide, and an item of the descent take, in nodes of the allowed work.
+_NODE, _NEAR, _LEAF = 25, 10, 100
+#: What numbers decide is found anew where the distance to look at has become less than so much of what it was.
+_MUCH = 0.8
+#: So few items are searched without a descent before.
+_FEW_ITEMS = 400
 _ALL: Key = (math.inf, math.inf)
 
 
@@ -138,38 +145,51 @@ class DividedSearch:
 
     def _look_among_numbers(self, key: Key | None) -> bool:
         """Find the nearest row of those within which only known numbers can change; whether that went any further."""
-        before, keys = self._budget, self._prices.keys
-        limit = min([_ALL if key is None else key, *(early for early, _, _ in self._early)])
-        small = min(limit, rounded_key(*keys[min(_FEW_LEAVES, len(keys)) - 1].tolist()))
-        if before < small and self._numbers_within(small) and (self._budget < small or small == limit):
-            return True
-        if before < limit and not self._has_descended:
-            self._descend(limit)
-            limit = min([limit, *(early for early, _, _ in self._early)])
-        if self._budget < limit < _ALL:
-            self._numbers_within(limit)
-        return self._budget > before
+        begun, keys = self._budget, self._prices.keys
+        limit = self._known(key)
+        if not self._is_of_numbers(limit):
+            small = min(limit, rounded_key(*keys[min(_FEW_LEAVES, len(keys)) - 1].tolist()))
+            if begun < small and self._is_of_numbers(small):
+                self._search_numbers(self._near(small), small)
+                if self._budget < small or small == limit:
+                    return True
+        if begun < limit and not self._has_descended:
+            self._has_descended = True
+            near, before = self._near(limit), limit
+            if len(near.shares) > _FEW_ITEMS or not self._is_of_numbers(limit):
+                self._descend(near, limit)
+                limit = self._known(key)
+            if self._budget < limit < _ALL and self._is_of_numbers(limit):
+                self._search_numbers(near if limit[0] >= _MUCH * before[0] else self._near(limit), limit)
+        return self._budget > begun
 
-    def _descend(self, limit: Key) -> None:
+    def _known(self, key: Key | None) -> Key:
+        """The nearest row that is known so far, or the key before which rows are looked for."""
+        return min([_ALL if key is None else key, *(early for early, _, _ in self._early)])
+
+    def _is_of_numbers(self, limit: Key) -> bool:
+        return only_numbers_change(self._boxes, self._row, self._seeker.steps, limit)
+
+    def _near(self, limit: Key) -> NearNumbers:
+        """What the known numbers decide within a limit."""
+        kept = self._prices.within(limit)
+        self._allowance.spend(_NEAR * len(kept))
+        ends = Ends(self._boxes, self._row, self._demands, kept, self._seeker.margins, self._stretched)
+        return ends.within(limit)
+
+    def _descend(self, near: NearNumbers, limit: Key) -> None:
         """Look for some row that is nearer, for what is farther need not be looked at then."""
-        self._has_descended = True
-        seeker, boxes = self._seeker, self._boxes
-        within = self._prices.within(limit)
-        leaves = within[boxes.nodes.n_children[within] == 0]
-        self._allowance.spend(_LEAF * len(leaves))
-        near = CoordinateSearch(boxes, self._row, self._demands, leaves, seeker.margins, seeker.slack, seeker.steps)
-        way = near.nearest(limit[0])
-        if way is not None and seeker.holds_divided(way.cells):
+        seeker = self._seeker
+        self._allowance.spend(_LEAF * len(near.shares))
+        way = CoordinateSearch(self._stretched, near, seeker.slack).nearest(limit[0])
+        if way is not None:
             self._early.append(self._entry(way))
 
-    def _numbers_within(self, limit: Key) -> bool:
-        """Find the nearest row before a limit if only known numbers can change within it; whether that is so."""
-        seeker, boxes = self._seeker, self._boxes
-        if not NumberSearch.fits(boxes, self._row, seeker.steps, limit):
-            return False
-        kept = self._prices.within(limit)
-        numbers = NumberSearch(boxes, self._row, self._demands, kept, seeker.margins, seeker.slack, seeker.steps, limit)
-        is_complete = numbers.run(self._spend_cells, seeker.holds_divided)
+    def _search_numbers(self, near: NearNumbers, limit: Key) -> None:
+        """Find the nearest row before a limit within which only known numbers can change."""
+        seeker = self._seeker
+        numbers = NumberSearch(self._stretched, near, seeker.slack, limit, seeker.hold)
+        is_complete = numbers.run(self._spend_cells)
         if numbers.best is not None:
             self._early.append(self._entry(numbers.best))
         self._ways = self._early.copy()
@@ -179,7 +199,10 @@ class DividedSearch:
         self._n_leaves = min(n_within, len(self._prices.keys) - 1)  # what is beyond has not been looked at
         if not is_complete:
             self._end()
-        return True
+
+    @cached_property
+    def _stretched(self) -> Stretched:
+        return Stretched(self._boxes, self._row, self._seeker.steps)
 
     def _spend_cells(self, cells: int) -> bool:
         """Count nodes of regions among numbers; whether more may be looked at."""

@@ -2,70 +2,88 @@
 
 A region gives each number an interval of the stretches between thresholds. Its nearest row takes the nearest stretch
 of each; its bound is the best answer that its rows within the limit can reach, each test given the best branch by
-itself, means taken where missing values divide a row. Many regions are judged at once, level by level of the part of
-the tree that is within the limit. Those whose bound is too low are left out, those whose nearest row has the wanted
-answer lower the limit, and the others are cut at the test on the nearest row's way that keeps most from it. Bounds are
-never too low, and cut regions hold all rows, so what is found when no region is left is the nearest of all.
+itself, means taken where missing values divide a row (:mod:`learners.reasons.near_clusters`). Where several margins
+have to be reached their mean is bounded, those that the nearest row misses by most counted most. Regions are cut in two
+by dozens at once; either half differs in one number only, so what the leaves cost is kept with a region and changed by
+that. Halves whose bound is too low are left out, those whose nearest row has the wanted answer lower the limit, and the
+others wait to be cut: beside the way of the nearest row, where most is promised. Bounds are never too low, and cut
+regions hold all rows, so what is found when no region is left is the nearest of all.
 """
 
 from __future__ import annotations
 
 import heapq
 import itertools
-import math
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from learners.reasons.boxes import Boxes
-from learners.reasons.demands import Demands, nearest_numbers, steps_between
+from learners.reasons.near_ends import NearNumbers
 from learners.reasons.near_tree import Key
-from learners.reasons.region_steps import RegionSteps, Way
-from learners.table import Kind
-from learners.types import BoolArray, FloatArray, IntArray
+from learners.reasons.region_steps import Way
+from learners.reasons.stretched import Stretched
+from learners.types import Array, BoolArray, FloatArray, IntArray
 
-#: Regions that are judged at once, and most nodes times regions of them.
-_AT_ONCE, _MOST_CELLS = 64, 400_000
+#: Regions that are cut at once, and most items times regions of them.
+_AT_ONCE, _MOST_CELLS = 32, 200_000
+#: Most cuts of a region.
+_MOST_CUTS = 2
+#: What an item is worth that a region does not reach.
+_LOW = -1e200
+#: What it is worth more than, if it does: a mean of what a region reaches and what it does not is low too.
+_REACHED = -1e100
+#: Margins that differ by this part of the largest are counted e times as much as the other.
+_SOFT = 0.02
+#: Those that would be counted less than this part of the most are left out.
+_FAINT = 0.05
 _TIE = 1e-9
-#: What a stretch costs that cannot be reached.
-_NEVER = 1e300
 
 
-class _Family(NamedTuple):
-    """The nodes of one depth, and those above them.
+@dataclass(slots=True)
+class _Region:
+    """Rows, by what they differ in.
 
     Attributes:
-        children: their places, those of each parent side by side.
-        parents: places, ascending.
-        starts: of each parent its first child among the children.
-        are_pairs: whether all parents have two.
-        divided: which parents divide a row.
-        parts, part_starts, fraction: the children of those, the first of each, and their shares.
+        key: of the nearest row.
+        low, high: by column the first and last stretch.
+        stretch: by column that of the nearest row.
+        prices: of each item, what a row of the region that reaches it costs at least; infinite if there is none.
+        outside: of each item, how many numbers of the nearest row do not lead there.
+        reached: the items that the nearest row reaches.
+        margins: of its answer, shape (J,).
+        cuts: where it is cut, one after the other: columns, and the stretches before which.
     """
 
-    children: slice
-    parents: IntArray
-    starts: IntArray
-    are_pairs: bool
-    divided: IntArray
-    parts: IntArray
-    part_starts: IntArray
-    fraction: FloatArray
+    key: Key
+    low: IntArray
+    high: IntArray
+    stretch: IntArray
+    prices: FloatArray
+    outside: Array
+    reached: IntArray
+    margins: FloatArray
+    cuts: list[tuple[int, int]]
+
+    def keep(self, column: int, low: int, high: int) -> None:
+        """Leave out all but some stretches of a column."""
+        if low > self.low[column]:
+            self.low = self.low.copy()
+            self.low[column] = low
+        if high < self.high[column]:
+            self.high = self.high.copy()
+            self.high[column] = high
 
 
 class NumberSearch:
     """The search of one row.
 
     Args:
-        boxes: of the tree.
-        row: shape (d,).
-        demands: of the row.
-        kept: ascending ids of the nodes that rows within the limit may reach, with the root.
-        margins: of the answers of all nodes, shape (N, J): a row has the wanted answer if its means are not below 0.
-        slack: how far below 0 they may be for rounding.
-        steps: what changes are allowed; distances are compared first.
+        numbers: that may change.
+        near: what is asked of them within the limit.
+        slack: how far below 0 the margins of the wanted answer may be for rounding.
         limit: only what is nearer is looked for.
+        holds: which rows, shape (n, d), the tree itself answers as wanted.
 
     Attributes:
         best: the nearest row that was found.
@@ -73,251 +91,144 @@ class NumberSearch:
     """
 
     def __init__(
-        self,
-        boxes: Boxes,
-        row: FloatArray,
-        demands: Demands,
-        kept: IntArray,
-        margins: FloatArray,
-        slack: float,
-        steps: RegionSteps,
-        limit: Key,
+        self, numbers: Stretched, near: NearNumbers, slack: float, limit: Key, holds: Callable[[FloatArray], BoolArray]
     ) -> None:
         self.best: Way | None = None
         self.limit = limit
-        self._boxes, self._row, self._steps, self._slack = boxes, row, steps, slack
-        asked = np.diff(boxes.stretches.firsts) > 0
-        self._moves = asked & ~np.isnan(row) & ~steps.wishes.fixed
-        self._columns = np.flatnonzero(self._moves)
-        self._set_stretches()
-        self._set_nodes(demands, kept, margins)
-        self._heap: list[tuple[Key, int, IntArray, IntArray]] = []
-        self._numbers = itertools.count()
-        ends = self._firsts[self._columns + 1] - 1
-        self._push(self._firsts[self._columns][None], ends[None])
+        self._numbers, self._near, self._slack, self._holds = numbers, near, slack, holds
+        self._weighted = (near.margins * near.shares).T.copy()
+        self._softness = _SOFT * float(np.abs(near.margins).max(initial=0.0)) or 1.0
+        self._heap: list[tuple[Key, int, _Region]] = []
+        self._count = itertools.count()
+        own = numbers.own[:, None]
+        outside = ((near.begin > own) | (near.end <= own)).sum(axis=0).astype(np.int16)
+        prices = near.asks.sum(axis=0)
+        whole = _Region((0.0, 0.0), numbers.first, numbers.last, numbers.own, prices, outside, *self._way(outside), [])
+        self._look_at([whole])
 
-    @staticmethod
-    def fits(boxes: Boxes, row: FloatArray, steps: RegionSteps, limit: Key) -> bool:
-        """Whether within a limit nothing but known numbers can change, since each other change is farther."""
-        least = np.array(
-            [
-                steps_between(0.0, 1.0, len(column.levels)) if column.kind is Kind.ORDINAL and cell >= 0 else 1.0
-                for column, cell in zip(boxes.columns, row.tolist(), strict=True)
-            ]
-        )
-        others = (~boxes.numeric | np.isnan(row)) & ~steps.wishes.fixed
-        return bool((least[others] * steps.weights[others] > limit[0] * (1 + _TIE)).all())
-
-    def run(self, spend: Callable[[int], bool], holds: Callable[[FloatArray], bool]) -> bool:
+    def run(self, spend: Callable[[int], bool]) -> bool:
         """Search on; returns whether all regions have been looked at.
 
         Args:
-            spend: counts nodes times regions, and says whether more may be looked at.
-            holds: whether a row, shape (d,), stays divided and is answered as wanted by the tree itself.
+            spend: counts items times regions, and says whether more may be looked at.
         """
-        at_once = max(1, min(_AT_ONCE, _MOST_CELLS // len(self._ids)))
+        n_items = len(self._near.shares)
+        at_once = max(1, min(_AT_ONCE, _MOST_CELLS // n_items))
         while self._heap:
-            regions: list[tuple[IntArray, IntArray]] = []
+            regions: list[_Region] = []
             while self._heap and len(regions) < at_once and self._heap[0][0] < self.limit:
-                regions.append(heapq.heappop(self._heap)[2:])
+                regions.append(heapq.heappop(self._heap)[2])
             if not regions:
                 return True
-            if not spend(len(self._ids) * len(regions)):
+            if not spend(n_items * sum(1 + len(one.cuts) for one in regions)):
                 return False
-            low, high = (np.array(one) for one in zip(*regions, strict=True))
-            self._look_at(low, high, holds)
+            self._look_at([part for one in regions for part in self._parts(one)])
         return True
 
-    def _set_stretches(self) -> None:
-        """Of each stretch what it counts, and the nearest allowed one from there away from the row's own."""
-        boxes, row, steps = self._boxes, self._row, self._steps
-        stretches = boxes.stretches
-        self._firsts = stretches.firsts
-        features = np.repeat(np.arange(len(row)), np.diff(stretches.firsts))
-        blocked, self._cells, self._far = nearest_numbers(
-            row, features, stretches.low, stretches.high, steps.wishes, steps.scales
-        )
-        own = [
-            stretches.firsts[column] + int(np.searchsorted(boxes.cuts[column], row[column]))
-            for column in self._columns.tolist()
-        ]
-        self._own = np.array(own, np.int64)
-        blocked[self._own], self._cells[self._own], self._far[self._own] = False, row[self._columns], 0.0
-        self._price = self._far * steps.weights[features]
-        self._price[self._own] = 0.0
-        self._next = np.arange(len(blocked))
-        #: What it costs to come to a stretch above the row's own one or one beyond, and to one below.
-        self._up, self._down = np.zeros(len(blocked)), np.zeros(len(blocked))
-        for place, column in enumerate(self._columns.tolist()):
-            first, end, mine = int(self._firsts[column]), int(self._firsts[column + 1]), own[place]
-            numbers = np.arange(first, end)
-            up = np.where(blocked[first:end], end, numbers)
-            down = np.where(blocked[first:end], first - 1, numbers)
-            above = np.minimum.accumulate(up[::-1])[::-1]
-            below = np.maximum.accumulate(down)
-            self._next[first:end] = np.where(numbers > mine, above, np.where(numbers < mine, below, mine))
-            price = np.append(self._price[first:end], _NEVER)  # place -1 is none too
-            self._up[first:end] = np.where(numbers > mine, price[above - first], 0.0)
-            self._down[first:end] = np.where(numbers < mine, price[below - first], 0.0)
+    def _way(self, outside: Array) -> tuple[IntArray, FloatArray]:
+        """The items that a nearest row reaches, and the margins of its answer."""
+        reached = np.flatnonzero(outside == 0)
+        return reached, self._weighted[reached].sum(axis=0)
 
-    def _set_nodes(self, demands: Demands, kept: IntArray, margins: FloatArray) -> None:
-        """The nodes, by depth."""
-        boxes = self._boxes
-        moves = np.append(self._moves, False)[boxes.tested]
-        shares = boxes.multiply_paths(np.where(moves, 1.0, boxes.shares_of(demands.taken)))
-        kept = kept[shares[kept] > 0]
-        depth = boxes.nodes.depth[kept]
-        ids = kept[np.lexsort((kept, depth))]
-        self._ids, place_of = ids, np.zeros(len(boxes.parent), np.int64)
-        place_of[ids] = np.arange(len(ids))
-        self._parent, self._before = place_of[boxes.parent[ids]], place_of[boxes.before[ids]]
-        self._levels = np.split(np.arange(len(ids)), np.cumsum(np.bincount(np.sort(depth)))[:-1])
-        self._share = shares[ids]
-        inner = boxes.nodes.n_children[ids] > 0
-        # of such nodes each child takes its share; of the others one is taken
-        divides = inner & (demands.taken[ids] < 0) & ~np.append(self._moves, False)[boxes.nodes.feature[ids]]
-        self._families = [self._family(level, divides, boxes.nodes.fraction[ids]) for level in self._levels[1:]]
-        self._leaves = np.flatnonzero(~inner)
-        self._margins = margins[ids].T.copy()
-        self._mover = np.flatnonzero(moves[ids])
-        places = np.zeros(len(self._row) + 1, np.int64)
-        places[self._columns] = np.arange(len(self._columns))
-        self._column = places[boxes.tested[ids]]
-        self._begin, self._end = boxes.stretches.begin[ids], boxes.stretches.end[ids]
-        #: Of the nodes beneath a test on a number what their state costs, and what the one before it does.
-        asks = np.zeros(len(ids))
-        begin, end = self._begin[self._mover], self._end[self._mover]
-        exists = begin < end
-        asks[self._mover] = _NEVER
-        asks[self._mover[exists]] = np.maximum(self._up[begin[exists]], self._down[end[exists] - 1])
-        self._asks, self._asked = asks[self._mover], asks[self._before[self._mover]]
+    def _parts(self, region: _Region) -> Iterator[_Region]:
+        """The parts of a region: those that its cuts take from the nearest row, and what is left."""
+        near, next_ = self._near, self._numbers.next
+        for column, cut in region.cuts:
+            begin, end, at = near.begin[column], near.end[column], int(region.stretch[column])
+            is_up = cut > at
+            to = int(next_[cut if is_up else cut - 1])
+            low, high = (cut, int(region.high[column])) if is_up else (int(region.low[column]), cut - 1)
+            above, below = end > cut, begin < cut
+            if low <= to <= high:
+                part = self._beyond(region, column, to)
+                if part is not None:
+                    part.keep(column, low, high)
+                    part.prices[~above if is_up else ~below] = np.inf
+                    yield part
+            region.keep(column, *((int(region.low[column]), cut - 1) if is_up else (cut, int(region.high[column]))))
+            region.prices[~below if is_up else ~above] = np.inf
+        yield region
 
-    def _family(self, level: IntArray, divides: BoolArray, fraction: FloatArray) -> _Family:
-        parents, starts, counts = np.unique(self._parent[level], return_index=True, return_counts=True)
-        divided = divides[parents]
-        parts = np.flatnonzero(np.repeat(divided, counts))
-        part_starts = np.cumsum(counts[divided]) - counts[divided]
-        return _Family(
-            children=slice(int(level[0]), int(level[-1]) + 1),
-            parents=parents,
-            starts=starts,
-            are_pairs=bool((counts == 2).all()),
-            divided=np.flatnonzero(divided),
-            parts=parts,
-            part_starts=part_starts,
-            fraction=fraction[level[parts]],
-        )
-
-    def _nearest(self, low: IntArray, high: IntArray) -> tuple[IntArray, BoolArray]:
-        """Of regions, shape (R, columns), the nearest stretches, and whether there are some."""
-        stretch = np.where(low > self._own, self._next[low], np.where(high < self._own, self._next[high], self._own))
-        inside: BoolArray = (low <= stretch) & (stretch <= high)
-        return stretch, np.all(inside, axis=1)
-
-    def _push(self, low: IntArray, high: IntArray) -> None:
-        """Put regions off that may be nearer than the limit."""
-        exists = (low <= high).all(axis=1)
-        low, high = low[exists], high[exists]
-        stretch, exists = self._nearest(low, high)
-        costs = self._steps.wishes.costs[self._columns]
-        for place in np.flatnonzero(exists).tolist():
-            distance = math.fsum(self._price[stretch[place]].tolist())
-            key = self._steps.key(math.fsum(costs[stretch[place] != self._own].tolist()), distance)
-            if key < self.limit:
-                heapq.heappush(self._heap, (key, next(self._numbers), low[place], high[place]))
-
-    def _look_at(self, low: IntArray, high: IntArray, holds: Callable[[FloatArray], bool]) -> None:
-        """Leave regions out, take their nearest rows, or cut them."""
-        stretch, _ = self._nearest(low, high)
-        inside = self._reached(low, high, stretch)
-        on_way = self._on_way(stretch)
-        own = (self._share * self._margins)[:, self._leaves] @ on_way[self._leaves]
-        worth = self._highest(inside, np.argmin(own, axis=0))
-        may = np.flatnonzero(worth[0] >= -self._slack)
-        for region in may.tolist():
-            if (own[:, region] >= -self._slack).all():
-                way = self._way(stretch[region])
-                key = self._steps.key(way.cost, way.distance)
-                if key < self.limit and holds(way.cells):
-                    self.best, self.limit = way, key
-                    continue
-            node = self._fork(worth[:, region], inside[:, region], on_way[:, region])
-            if node is not None:
-                self._cut(low[region], high[region], stretch[region], node)
-
-    def _reached(self, low: IntArray, high: IntArray, stretch: IntArray) -> BoolArray:
-        """Which nodes rows of a region within the limit may reach, each by itself; shape (nodes, R).
-
-        Prices rise from the row's own stretch on, so what a node and a region ask of a number together costs as much as
-        the dearer of the two.
-        """
-        nodes, limit = self._mover, self.limit[0] * (1 + _TIE)
-        column = self._column[nodes]
-        base = self._price[stretch].T
-        inside = np.ones((len(self._ids), len(low)), np.bool_)
-        inside[nodes] = (self._begin[nodes, None] <= high.T[column]) & (low.T[column] < self._end[nodes, None])
-        price = np.zeros(inside.shape)
-        of_region = base[column]
-        price[nodes] = np.maximum(self._asks[:, None], of_region) - np.maximum(self._asked[:, None], of_region)
-        price[0] = base.sum(axis=0)
-        for level in self._levels[1:]:
-            part = slice(level[0], level[-1] + 1)
-            above = self._parent[part]
-            price[part] += price[above]
-            inside[part] &= inside[above] & (price[part] <= limit)
-        return inside
-
-    def _highest(self, inside: BoolArray, margins: IntArray) -> FloatArray:
-        """By node and region the highest mean of the region's margin that is reached below, shape (nodes, R)."""
-        worth = np.where(inside, 0.0, -np.inf)
-        worth[self._leaves] += self._margins[:, self._leaves].T[:, margins]
-        for family in reversed(self._families):
-            below = worth[family.children]
-            if family.are_pairs:
-                best = np.maximum(below[::2], below[1::2])
-            else:
-                best = np.maximum.reduceat(below, family.starts, axis=0)
-            if len(family.divided):
-                parts = below[family.parts] * family.fraction[:, None]
-                best[family.divided] = np.add.reduceat(parts, family.part_starts, axis=0)
-            worth[family.parents] += best
-        return worth
-
-    def _on_way(self, stretch: IntArray) -> BoolArray:
-        """Which nodes the nearest rows of regions come to, shape (nodes, R)."""
-        nodes = self._mover
-        at = stretch.T[self._column[nodes]]
-        on_way = np.ones((len(self._ids), len(stretch)), np.bool_)
-        on_way[nodes] = (self._begin[nodes, None] <= at) & (at < self._end[nodes, None])
-        for level in self._levels[1:]:
-            part = slice(level[0], level[-1] + 1)
-            on_way[part] &= on_way[self._parent[part]]
-        return on_way
-
-    def _fork(self, worth: FloatArray, inside: BoolArray, on_way: BoolArray) -> int | None:
-        """Beside the way of a region's nearest row the node that promises most; None where all rows go that way."""
-        nodes = self._mover
-        parents = self._parent[nodes]
-        taken = np.zeros(len(worth))
-        ours = nodes[on_way[nodes]]
-        taken[self._parent[ours]] = worth[ours]
-        beside = np.flatnonzero(on_way[parents] & ~on_way[nodes] & inside[nodes])
-        if not len(beside):
+    def _beyond(self, region: _Region, column: int, to: int) -> _Region | None:
+        """The rows of a region that take a stretch of a column or one beyond, if they may be near enough."""
+        near, price, at = self._near, self._numbers.price, int(region.stretch[column])
+        stretch = region.stretch.copy()
+        stretch[column] = to
+        key = self._numbers.key(stretch)
+        if key >= self.limit:
             return None
-        gain = self._share[parents[beside]] * (worth[nodes[beside]] - taken[parents[beside]])
-        return int(nodes[beside[np.argmax(gain)]])
+        asks, begin, end = near.asks[column], near.begin[column], near.end[column]
+        prices = region.prices + np.maximum(asks, price[to])
+        prices -= np.maximum(asks, price[at])
+        outside = region.outside + ((begin <= at) & (at < end))
+        outside -= (begin <= to) & (to < end)
+        return _Region(key, region.low, region.high, stretch, prices, outside, *self._way(outside), [])
 
-    def _cut(self, low: IntArray, high: IntArray, stretch: IntArray, node: int) -> None:
-        """Cut a region where its rows part before a node."""
-        column = self._column[node]
-        cut = self._begin[node] if self._begin[node] > stretch[column] else self._end[node]
-        lows, highs = np.array([low, low]), np.array([high, high])
-        highs[0, column], lows[1, column] = cut - 1, cut
-        self._push(lows, highs)
+    def _look_at(self, regions: list[_Region]) -> None:
+        """Leave regions out, take their nearest rows, or put them off."""
+        margins = np.array([one.margins for one in regions])
+        for place in np.flatnonzero((margins >= -self._slack).all(axis=1)).tolist():
+            one = regions[place]
+            if one.key < self.limit and self._near.leaves[one.reached].sum() > 1:
+                way = self._numbers.way(one.stretch)
+                if (one.margins >= self._slack).all() or self._holds(way.cells[None])[0]:
+                    self.best, self.limit = way, one.key
+        weights = np.exp((margins.min(axis=1, keepdims=True) - margins) / self._softness)
+        weights[weights < _FAINT] = 0.0
+        weights /= weights.sum(axis=1, keepdims=True)
+        waiting = self._bounded(regions, weights, some_gain=True)
+        if waiting:  # what the mean of the margins promises is nothing more than what the nearest row has
+            weights = (margins == margins.min(axis=1, keepdims=True)).astype(float)
+            weights /= weights.sum(axis=1, keepdims=True)
+            self._bounded([regions[place] for place in waiting], weights[waiting], some_gain=False)
 
-    def _way(self, stretch: IntArray) -> Way:
-        cells, steps = self._row.copy(), {}
-        for place in np.flatnonzero(stretch != self._own).tolist():
-            column = int(self._columns[place])
-            cells[column], steps[column] = self._cells[stretch[place]], float(self._far[stretch[place]])
-        return self._steps.way(cells, steps)
+    def _bounded(self, regions: list[_Region], weights: FloatArray, *, some_gain: bool) -> list[int]:
+        """Put off the regions whose bound by some weights of the margins, shape (R, J), is not too low.
+
+        Args:
+            regions: R of them.
+            weights: of the margins, shape (R, J).
+            some_gain: whether only those whose bound is more than what the nearest row has.
+
+        Returns:
+            The places of those where that is not so.
+        """
+        near = self._near
+        worth = np.zeros((len(regions), len(near.shares)))
+        for one, own, of_margins in zip(regions, worth, weights, strict=True):
+            for place in np.flatnonzero(of_margins).tolist():
+                np.add(own, of_margins[place] * near.margins[place], out=own)
+            own[one.prices > self.limit[0] * (1 + _TIE)] = _LOW
+        best = near.clusters.lift(worth)
+        waiting = []
+        for place in np.flatnonzero(best[:, 0] >= -self._slack).tolist():
+            one = regions[place]
+            if one.key >= self.limit:
+                continue
+            clusters = near.clusters.cluster[one.reached]
+            gains = near.shares[one.reached] * (best[place, clusters] - worth[place, one.reached])
+            order = np.argsort(-gains)
+            if some_gain:
+                promised = np.cumsum(gains[order[:_MOST_CUTS]])
+                enough = 1 + int(np.searchsorted(promised, best[place, 0] + self._slack, side="right"))
+                order = order[:enough][gains[order[:enough]] > 0]
+                if not len(order):
+                    waiting.append(place)
+                    continue
+            cuts = (self._beside(one, worth[place], cluster) for cluster in clusters[order].tolist())
+            one.cuts = [cut for cut in cuts if cut is not None][:_MOST_CUTS]
+            if one.cuts:
+                heapq.heappush(self._heap, (one.key, next(self._count), one))
+        return waiting
+
+    def _beside(self, region: _Region, worth: FloatArray, cluster: int) -> tuple[int, int] | None:
+        """Where the nearest row and the best other item of a cluster come apart: in the column that costs most."""
+        items = self._near.clusters.members(cluster)
+        items = items[(region.outside[items] > 0) & (worth[items] > _REACHED)]
+        if not len(items):
+            return None
+        item = int(items[np.argmax(worth[items])])
+        begin, end, at = self._near.begin[:, item], self._near.end[:, item], region.stretch
+        apart = np.flatnonzero((begin > at) | (end <= at))
+        column = int(apart[np.argmax(self._near.asks[apart, item] - self._numbers.price[at[apart]])])
+        return column, int(begin[column] if begin[column] > at[column] else end[column])

@@ -13,9 +13,11 @@ from learners.reasons.coordinate_search import CoordinateSearch
 from learners.reasons.demands import demands_of
 from learners.reasons.divided_search import DividedSearch
 from learners.reasons.mixed_search import MixedSeeker
+from learners.reasons.near_ends import Ends
 from learners.reasons.near_tree import Prices
 from learners.reasons.number_search import NumberSearch
 from learners.reasons.region_steps import RegionSteps
+from learners.reasons.stretched import Stretched, only_numbers_change
 from learners.reasons.targets import target_of
 from learners.reasons.work import Work
 from learners.table import Table
@@ -49,6 +51,13 @@ def wishes_of(model, rng, *, free):
         costs={name: float(rng.integers(1, 4)) for name in names if rng.random() < 0.3},
         allowed={name: (-1.0, 1.0) for name in names if rng.random() < 0.2},
     )
+
+
+def near_of(boxes, row, steps, seeker, limit):
+    """The numbers that may change, and what they decide within a limit."""
+    demands = demands_of(boxes, row, steps.wishes, steps.scales)
+    numbers, kept = Stretched(boxes, row, steps), Prices(boxes, demands, steps).within(limit)
+    return numbers, Ends(boxes, row, demands, kept, seeker.margins, numbers).within(limit)
 
 
 def nearest_of_all(model, row, wishes, scales, seeker):
@@ -119,13 +128,13 @@ def test_within_a_limit_the_nearest_is_found_among_all(seed, free, at_once):
     if seeker.hold(row[None])[0]:
         return
     limit = (0.95 * float(wishes.costs[np.isnan(row)].min()), np.inf)
-    demands = demands_of(boxes, row, wishes, scales)
-    assert NumberSearch.fits(boxes, row, steps, limit)
-    kept = Prices(boxes, demands, steps).within(limit)
-    search = NumberSearch(boxes, row, demands, kept, seeker.margins, seeker.slack, steps, limit)
+    assert only_numbers_change(boxes, row, steps, limit)
+    numbers, near = near_of(boxes, row, steps, seeker, limit)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("learners.reasons.number_search._AT_ONCE", at_once)
-        assert search.run(lambda _: True, seeker.holds_divided)
+        patch.setattr("learners.reasons.number_search._MOST_CUTS", 1 + seed % 3)
+        search = NumberSearch(numbers, near, seeker.slack, limit, seeker.hold)
+        assert search.run(lambda _: True)
     best = nearest_of_all(model, row, wishes, scales, seeker)
     assert (search.best is not None) == (best[0] < limit[0])
     if search.best is not None:
@@ -143,18 +152,16 @@ def test_a_descent_finds_rows_that_are_wanted_and_within_the_limit(seed, free):
     seeker = MixedSeeker(model, target_of(model, wanted), steps, Work(1))
     if seeker.hold(row[None])[0]:
         return
-    demands = demands_of(boxes, row, wishes, scales)
     best = nearest_of_all(model, row, wishes, scales, seeker)
     for limit in (0.3, 1.0, np.inf):
-        search = CoordinateSearch(boxes, row, demands, boxes.leaves, seeker.margins, seeker.slack, steps)
-        way = search.nearest(limit)
+        numbers, near = near_of(boxes, row, steps, seeker, (limit, np.inf))
+        way = CoordinateSearch(numbers, near, seeker.slack).nearest(limit)
         if way is None:
             continue
-        assert seeker.hold(way.cells[None])[0]
+        assert seeker.holds_divided(way.cells)
         assert way.distance < limit
         assert not np.isnan(row[list(way.steps)]).any()
-        if seeker.holds_divided(way.cells):
-            assert way.distance >= best[0] - 1e-9
+        assert way.distance >= best[0] - 1e-9
 
 
 def test_of_two_small_changes_together_the_nearest_is_found_where_one_alone_goes_far():
