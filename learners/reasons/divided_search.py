@@ -22,38 +22,31 @@ import heapq
 import itertools
 import math
 from collections.abc import Set
-from functools import cached_property
 
 import numpy as np
 
+from learners.reasons.among_numbers import AmongNumbers
 from learners.reasons.boxes import Boxes
-from learners.reasons.coordinate_search import CoordinateSearch
 from learners.reasons.demands import Demands
 from learners.reasons.mixed_search import Allowance, MixedSeeker
 from learners.reasons.near_ends import Ends, NearNumbers
+from learners.reasons.near_nodes import nodes_of_boxes
 from learners.reasons.near_region import Fork, NearRegion
 from learners.reasons.near_tree import Key, NearTree, Prices
-from learners.reasons.number_search import NumberSearch
 from learners.reasons.records import SearchEnded
 from learners.reasons.region_steps import Way, rounded_key
 from learners.reasons.single_changes import SingleChanges
-from learners.reasons.stretched import Stretched, only_numbers_change
+from learners.reasons.stretched import Stretched
 from learners.reasons.targets import answers_of
 from learners.table import Table
 from learners.types import FloatArray
 
 #: Leaves of the first part, how many times as many the next one has, and after how many leaves a budget grows.
 _FIRST_LEAVES, _GROWTH, _STEP = 128, 2.5, 3
-#: Most items times regions that are looked at among known numbers: some hundredths of a second.
-MAX_CELLS = 850_000
 #: Leaves within which those are looked at first.
 _FEW_LEAVES = 320
-#: What a node of a part, one of what numbers decide, and an item of the descent take, in nodes of the allowed work.
-_NODE, _NEAR, _LEAF = 25, 10, 100
-#: What numbers decide is found anew where the distance to look at has become less than so much of what it was.
-_MUCH = 0.8
-#: So few items are searched without a descent before.
-_FEW_ITEMS = 400
+#: What a node of a part, and one of what numbers decide, take of the time, in nodes of the allowed work.
+_NODE, _NEAR = 25, 10
 _ALL: Key = (math.inf, math.inf)
 
 
@@ -77,16 +70,18 @@ class DividedSearch:
         self._prices = Prices(boxes, demands, seeker.steps)
         self._n_leaves = 0
         self._budget: Key = (0.0, -1.0)  # all that is within has been looked at, or waits
-        self._numbers = itertools.count()
+        self._count = itertools.count()
         self._ladder: list[Key] = []
         self._regions: list[tuple[Key, int, NearRegion, int]] = []
         self._ways: list[tuple[Key, int, Way]] = []
         self._found: list[frozenset[int]] = []
-        self._cells, self._has_descended = 0, False
+        self._numbers = Stretched(boxes.stretches, row, seeker.steps)
+        self._among = AmongNumbers(seeker, row, self._numbers, self._near, self._allowance)
+        self._has_looked = False
         self._early = [self._entry(way) for way in self._changes_of_one()]
 
     def _entry(self, way: Way) -> tuple[Key, int, Way]:
-        return self._seeker.steps.key(way.cost, way.distance), next(self._numbers), way
+        return self._seeker.steps.key(way.cost, way.distance), next(self._count), way
 
     def _changes_of_one(self) -> list[Way]:
         """The nearest rows in which one column changes: no other one can be farther and nearest."""
@@ -141,74 +136,49 @@ class DividedSearch:
         tree = NearTree(self._boxes, self._row, self._demands, self._seeker.steps, self._seeker.margins, kept)
         whole = NearRegion(tree, tree.whole, range(len(tree.ids)), self._budget)
         self._ladder = [one for one in rounded if before < one < self._budget] + [self._budget]
-        self._regions = [(max(before, (0.0, 0.0)), next(self._numbers), whole, 1)]
+        self._regions = [(max(before, (0.0, 0.0)), next(self._count), whole, 1)]
 
     def _look_among_numbers(self, key: Key | None) -> bool:
         """Find the nearest row of those within which only known numbers can change; whether that went any further."""
         begun, keys = self._budget, self._prices.keys
         limit = self._known(key)
-        if not self._is_of_numbers(limit):
+        if not self._among.has(limit):
             small = min(limit, rounded_key(*keys[min(_FEW_LEAVES, len(keys)) - 1].tolist()))
-            if begun < small and self._is_of_numbers(small):
-                self._search_numbers(self._near(small), small)
+            if begun < small and self._among.has(small):
+                self._look_within(small)
                 if self._budget < small or small == limit:
                     return True
-        if begun < limit and not self._has_descended:
-            self._has_descended = True
-            near, before = self._near(limit), limit
-            if len(near.shares) > _FEW_ITEMS or not self._is_of_numbers(limit):
-                self._descend(near, limit)
-                limit = self._known(key)
-            if self._budget < limit < _ALL and self._is_of_numbers(limit):
-                self._search_numbers(near if limit[0] >= _MUCH * before[0] else self._near(limit), limit)
+        limit = self._known(key)
+        if self._budget < limit and (self._among.has(limit) or not self._has_looked):
+            self._has_looked = True
+            self._look_within(limit)
         return self._budget > begun
 
     def _known(self, key: Key | None) -> Key:
         """The nearest row that is known so far, or the key before which rows are looked for."""
         return min([_ALL if key is None else key, *(early for early, _, _ in self._early)])
 
-    def _is_of_numbers(self, limit: Key) -> bool:
-        return only_numbers_change(self._boxes, self._row, self._seeker.steps, limit)
-
     def _near(self, limit: Key) -> NearNumbers:
         """What the known numbers decide within a limit."""
         kept = self._prices.within(limit)
         self._allowance.spend(_NEAR * len(kept))
-        ends = Ends(self._boxes, self._row, self._demands, kept, self._seeker.margins, self._stretched)
-        return ends.within(limit)
+        nodes = nodes_of_boxes(self._boxes, self._row, self._demands, kept, self._seeker.margins, self._numbers)
+        return Ends(nodes, self._numbers).within(limit)
 
-    def _descend(self, near: NearNumbers, limit: Key) -> None:
-        """Look for some row that is nearer, for what is farther need not be looked at then."""
-        seeker = self._seeker
-        self._allowance.spend(_LEAF * len(near.shares))
-        way = CoordinateSearch(self._stretched, near, seeker.slack).nearest(limit[0])
-        if way is not None:
-            self._early.append(self._entry(way))
-
-    def _search_numbers(self, near: NearNumbers, limit: Key) -> None:
-        """Find the nearest row before a limit within which only known numbers can change."""
-        seeker = self._seeker
-        numbers = NumberSearch(self._stretched, near, seeker.slack, limit, seeker.hold)
-        is_complete = numbers.run(self._spend_cells)
-        if numbers.best is not None:
-            self._early.append(self._entry(numbers.best))
+    def _look_within(self, limit: Key) -> None:
+        """Look for the nearest row before a limit among those of which only known numbers change."""
+        among, n_before = self._among, len(self._among.ways)
+        among.look(limit)
+        self._early += [self._entry(way) for way in among.ways[n_before:]]
+        if among.reached <= self._budget:
+            return
         self._ways = self._early.copy()
         heapq.heapify(self._ways)
-        self._regions, self._budget = [], numbers.limit
-        n_within = int(np.searchsorted(self._prices.keys[:, 0], numbers.limit[0], side="right"))
+        self._regions, self._budget = [], among.reached
+        n_within = int(np.searchsorted(self._prices.keys[:, 0], among.reached[0], side="right"))
         self._n_leaves = min(n_within, len(self._prices.keys) - 1)  # what is beyond has not been looked at
-        if not is_complete:
+        if not among.is_complete:
             self._end()
-
-    @cached_property
-    def _stretched(self) -> Stretched:
-        return Stretched(self._boxes, self._row, self._seeker.steps)
-
-    def _spend_cells(self, cells: int) -> bool:
-        """Count nodes of regions among numbers; whether more may be looked at."""
-        self._allowance.spend(cells)
-        self._cells += cells
-        return self._cells <= MAX_CELLS and not self._allowance.is_spent
 
     def _end(self) -> None:
         """Keep of what waits only the rows that were found."""
@@ -261,4 +231,4 @@ class DividedSearch:
                 masks = region.masks.copy()
                 masks[column] = piece
                 part = NearRegion(tree, masks, region.places, self._budget)
-                heapq.heappush(self._regions, (max(key, part.key), next(self._numbers), part, 1))
+                heapq.heappush(self._regions, (max(key, part.key), next(self._count), part, 1))

@@ -21,9 +21,12 @@ from typing import TypeAlias
 
 import numpy as np
 
+from learners.reasons.among_numbers import AmongNumbers
 from learners.reasons.boxes import boxes_of
 from learners.reasons.demands import scaled_steps, steps_between
 from learners.reasons.mixed_tests import DIVIDED, MixedTests, Part, changed_cells
+from learners.reasons.near_counts import NearCounts
+from learners.reasons.near_ends import Ends, NearNumbers
 from learners.reasons.path_regions import PathRegions, paths_of
 from learners.reasons.programmes import Programmes
 from learners.reasons.reach import Bound, Reach
@@ -31,6 +34,7 @@ from learners.reasons.records import SearchEnded
 from learners.reasons.region_steps import KnownSteps, RegionSteps, Way
 from learners.reasons.regions import Numbers, Region
 from learners.reasons.single_changes import SingleChanges
+from learners.reasons.stretched import Stretched
 from learners.reasons.targets import Target, answers_of
 from learners.reasons.tried_changes import TriedChanges
 from learners.reasons.work import Work
@@ -47,7 +51,11 @@ _SETS_AT_ONCE, _NODES_AT_ONCE = 64, 1_000_000
 #: Margins this far below 0, in units of the largest, may be what rounding leaves of 0.
 _SLACK = 1e-9
 
+#: What a node of what numbers decide takes.
+_NEAR = 10
+
 Key: TypeAlias = tuple[float, float]
+_ALL: Key = (np.inf, np.inf)
 
 
 class Allowance:
@@ -160,6 +168,7 @@ class MixedSearch:
         self._heap: list[tuple[Key, int, _Item]] = []
         self._seen: set[frozenset[int]] = set()
         self._found: list[frozenset[int]] = []
+        self._among: AmongNumbers | None = None
         learner = seeker.learner
         unknown = np.isnan(row) | (np.array([not one.is_numeric for one in learner.columns_]) & (row < 0))
         if not unknown.any():
@@ -173,6 +182,8 @@ class MixedSearch:
             self._levels = [None if one.is_numeric else len(one.levels) for one in learner.columns_]
             self._boxes = None if len(learner.tree_.combined) else boxes_of(learner)
             self._judge_singles()
+            if seeker.steps.by_distance and self._boxes is None:
+                self._among = self._among_numbers()
 
     def next_before(self, key: Key | None) -> Way | None:
         """The next nearest row that comes before ``key``, of all if None; None where there is none left.
@@ -180,6 +191,8 @@ class MixedSearch:
         Raises:
             SearchEnded: of the programmes for sums, see :class:`Programmes`.
         """
+        if self._among is not None and not self._found and self._is_settled(self._among, key or _ALL):
+            return self._nearest_way(key)
         while self._heap and (key is None or self._heap[0][0] < key):
             item = self._heap[0][2]
             if self._allowance.is_spent and not isinstance(item, Way):
@@ -225,6 +238,52 @@ class MixedSearch:
             self._push(seeker.steps.key(way.cost, way.distance), way)
         for column in singles.columns:
             self._push_set(frozenset({column}))
+
+    def _among_numbers(self) -> AmongNumbers | None:
+        """The search by distance, where only known numbers can change, if these decide no sums."""
+        seeker, row = self._seeker, self._row
+        learner, stretches = seeker.learner, paths_of(seeker.learner).stretches
+        numbers = Stretched(stretches, row, seeker.steps)
+        counts = NearCounts(learner, row, self._reach.below, seeker.margins, stretches, numbers)
+
+        if counts.may_flip_sums:
+            return None
+
+        def near(limit: Key) -> NearNumbers:
+            nodes = counts.within(limit)
+            self._allowance.spend(_NEAR * len(nodes.parent))
+            return Ends(nodes, numbers).within(limit)
+
+        return AmongNumbers(seeker, row, numbers, near, self._allowance)
+
+    def _is_settled(self, among: AmongNumbers, key: Key) -> bool:
+        """Look for the nearest row of which only numbers change; whether the nearest of all before a key is known."""
+        known = self._nearest_known()
+        while among.is_complete and among.reached < among.bounded(min(key, known)):
+            n_before = len(among.ways)
+            among.look(among.next_limit(known))
+            for way in among.ways[n_before:]:
+                self._push(self._seeker.steps.key(way.cost, way.distance), way)
+            known = self._nearest_known()
+        if not among.is_complete:
+            self.end()
+        return among.is_complete and min(key, known) <= among.reached
+
+    def _nearest_known(self) -> Key:
+        return min((key for key, _, item in self._heap if isinstance(item, Way)), default=_ALL)
+
+    def _nearest_way(self, key: Key | None) -> Way | None:
+        """The nearest row that is known, if that is before a key."""
+        known = [entry for entry in self._heap if isinstance(entry[2], Way)]
+        nearest = min(known, default=None)
+        if nearest is None or (key is not None and nearest[0] >= key):
+            return None
+        self._heap.remove(nearest)
+        heapq.heapify(self._heap)
+        way = nearest[2]
+        assert isinstance(way, Way)  # noqa: S101 - it is one of the known
+        self._found.append(frozenset(way.steps))
+        return way
 
     def _may_hold(self, bound: Bound) -> bool:
         return bool((bound.highest >= -self._seeker.slack).all())

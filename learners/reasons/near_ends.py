@@ -13,12 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from learners.reasons.boxes import Boxes
-from learners.reasons.demands import Demands
 from learners.reasons.near_clusters import Clusters
+from learners.reasons.near_nodes import NearNodes
 from learners.reasons.near_tree import Key
 from learners.reasons.stretched import NEVER, Stretched
-from learners.types import BoolArray, FloatArray, IntArray
+from learners.types import FloatArray, IntArray
 
 _TIE = 1e-9
 _MOST = np.iinfo(np.int64).max
@@ -69,53 +68,26 @@ class Ends:
     """The ends of a part of a tree, E of them; numbers that may change are C columns.
 
     Args:
-        boxes: of the tree.
-        row: shape (d,).
-        demands: of the row.
-        kept: ascending ids of the nodes of the part, with the root.
-        margins: of the answers of all nodes, shape (N, J).
+        nodes: of the part.
         numbers: that may change.
-
     """
 
-    def __init__(
-        self, boxes: Boxes, row: FloatArray, demands: Demands, kept: IntArray, margins: FloatArray, numbers: Stretched
-    ) -> None:
-        self._numbers, moves = numbers, np.append(numbers.moves, False)
-        kept = kept[np.argsort(boxes.nodes.depth[kept], kind="stable")]
-        shares = boxes.shares_of(demands.taken)
-        shares[moves[boxes.tested]] = 1.0
-        for level in _by_depth(boxes, kept)[1:]:
-            shares[kept[level]] *= shares[boxes.parent[kept[level]]]
-        ids = kept[shares[kept] > 0]
-        place_of = np.zeros(len(boxes.parent), np.int64)
-        place_of[ids] = np.arange(len(ids))
-        parent = place_of[boxes.parent[ids]]
-        inner = boxes.nodes.n_children[ids] > 0
-        divides = inner & (demands.taken[ids] < 0) & ~moves[boxes.nodes.feature[ids]]
-        column = np.full(len(row) + 1, -1)
-        column[numbers.columns] = np.arange(len(numbers.columns))
-        levels = _by_depth(boxes, ids)
-        states = _states(levels, ids, parent, column[boxes.tested[ids]], len(numbers.columns))
+    def __init__(self, nodes: NearNodes, numbers: Stretched) -> None:
+        self._numbers = numbers
         self._levels: list[_Level] = []
-        nodes = self._put_in_order(levels, parent, divides, ~inner, boxes.nodes.fraction[ids])
-        states = states[nodes].T
-        free = states == 0
-        self._begin = np.where(free, numbers.first[:, None], boxes.stretches.begin[states])
-        self._end = np.where(free, numbers.last[:, None] + 1, boxes.stretches.end[states])
-        self._is_leaf = ~inner[nodes]
-        self._margins = np.where(self._is_leaf, margins[ids[nodes]].T, 0.0)
+        places = self._put_in_order(nodes)
+        self._begin, self._end = nodes.begin[:, places], nodes.end[:, places]
+        self._is_leaf = nodes.is_leaf[places]
+        self._margins = np.where(self._is_leaf, nodes.margins[:, places], 0.0)
 
-    def _put_in_order(
-        self, levels: list[IntArray], parent: IntArray, divides: BoolArray, is_leaf: BoolArray, fraction: FloatArray
-    ) -> IntArray:
-        """Set the levels of clusters; returns the ends' nodes."""
-        n = len(parent)
+    def _put_in_order(self, nodes: NearNodes) -> IntArray:
+        """Set the levels of clusters; returns the places of the ends."""
+        parent, divides, fraction, n = nodes.parent, nodes.divides, nodes.fraction, len(nodes.parent)
         # of tests that divide a row right after each other the first, and what each gets of its row
         top, part = np.arange(n), np.ones(n)
         head, depth = np.zeros(n, np.int64), np.zeros(n, np.int64)
-        for level in levels[1:]:
-            at = slice(level[0], level[-1] + 1)
+        for level in nodes.levels[1:]:
+            at = slice(int(level[0]), int(level[-1]) + 1)
             above = parent[at]
             below, again = divides[above], divides[at]
             part[at] = np.where(below, part[above] * fraction[at], 1.0)
@@ -124,9 +96,9 @@ class Ends:
             depth[at] = depth[above] + begins
             top[at] = np.where(below & again, top[above], level)
         owner = top[parent]
-        ends = np.flatnonzero(is_leaf | (divides & (top == np.arange(n))))
+        ends = np.flatnonzero(nodes.is_leaf | (divides & (top == np.arange(n))))
         place = np.zeros(n, np.int64)  # by node of its end
-        nodes, n_ends, n_clusters = [], 0, 0
+        places, n_ends, n_clusters = [], 0, 0
         by_depth = ends[np.argsort(depth[ends], kind="stable")]
         for same in np.split(by_depth, np.cumsum(np.bincount(depth[ends]))[:-1]):
             own = same[np.lexsort((head[same], place[owner[head[same]]]))]
@@ -137,9 +109,9 @@ class Ends:
             parts = np.flatnonzero(np.diff(above, prepend=-1))
             ends_of, clusters_of = slice(n_ends, n_ends + len(own)), slice(n_clusters, n_clusters + len(heads))
             self._levels.append(_Level(ends_of, clusters_of, starts, above, above[parts], parts, part[heads]))
-            nodes.append(own)
+            places.append(own)
             n_ends, n_clusters = n_ends + len(own), n_clusters + len(heads)
-        return np.concatenate(nodes)
+        return np.concatenate(places)
 
     def within(self, limit: Key) -> NearNumbers:
         """What no row within a limit reaches is left out; to be asked once."""
@@ -214,19 +186,3 @@ class Ends:
         shares, items = np.concatenate(share)[cluster_of[items[order]]], items[order]
         begin, end, asks = self._begin[:, items], self._end[:, items], self._asks[:, items]
         return NearNumbers(clusters, begin, end, asks, margins[:, order], shares, leaves[order])
-
-
-def _by_depth(boxes: Boxes, ids: IntArray) -> list[IntArray]:
-    """The places of nodes of each depth, which ascends."""
-    return np.split(np.arange(len(ids)), np.cumsum(np.bincount(boxes.nodes.depth[ids]))[:-1])
-
-
-def _states(levels: list[IntArray], ids: IntArray, parent: IntArray, column: IntArray, n_columns: int) -> IntArray:
-    """By node and column the id of the last node beneath a test on it, 0 where there is none; shape (N, C)."""
-    states = np.zeros((len(ids), n_columns), np.int64)
-    for level in levels[1:]:
-        own = slice(level[0], level[-1] + 1)
-        states[own] = states[parent[own]]
-        tested = level[column[own] >= 0]
-        states[tested, column[tested]] = ids[tested]
-    return states

@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from learners.reasons.regions import Cells, Levels, Numbers, Region
+from learners.reasons.stretches import Stretches, stretches_of_terms
 from learners.table import Column
 from learners.trees.combined.tests import CODE, LEVELS, CombinedTest, Term
 from learners.trees.estimator import FittedTree
@@ -91,6 +92,11 @@ class PathRegions:
         return list(
             {(feature, cells): None for path in self.every for one in path.counts for feature, cells in one.sets}
         )
+
+    @cached_property
+    def stretches(self) -> Stretches:
+        """Those between the thresholds of single numbers."""
+        return stretches_of_terms(self._nodes, self._columns)
 
     def _made(self, leaf: int) -> Path | None:
         nodes, d = self._nodes, len(self._columns)

@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 
-from learners.reasons.boxes import Boxes
 from learners.reasons.demands import nearest_numbers, steps_between
 from learners.reasons.near_tree import Key
 from learners.reasons.region_steps import RegionSteps, Way
+from learners.reasons.stretches import Stretches
 from learners.table import Kind
 from learners.types import FloatArray, IntArray
 
@@ -24,12 +24,13 @@ class Stretched:
     """The stretches of the numbers that may change; S of all C columns.
 
     Args:
-        boxes: of the tree.
+        stretches: between a tree's thresholds.
         row: shape (d,).
         steps: what changes are allowed, and what they count.
 
     Attributes:
-        columns: which they are, shape (C,).
+        fixed: which columns of the table may not change, shape (d,).
+        columns: which numbers may, shape (C,).
         first, last: by column its first and last stretch.
         own: the row's own stretch in each.
         price: by stretch what its nearest allowed value counts; infinite without one.
@@ -37,18 +38,21 @@ class Stretched:
         above, below: what it costs at least to come to a stretch or one beyond: above the row's own, and below.
     """
 
-    def __init__(self, boxes: Boxes, row: FloatArray, steps: RegionSteps) -> None:
-        stretches = boxes.stretches
+    def __init__(self, stretches: Stretches, row: FloatArray, steps: RegionSteps) -> None:
         firsts, self._row, self._steps = stretches.firsts, row, steps
-        self.moves = (np.diff(firsts) > 0) & ~np.isnan(row) & ~steps.wishes.fixed
+        self.fixed = steps.wishes.fixed
+        self.moves = (np.diff(firsts) > 0) & ~np.isnan(row) & ~self.fixed
         self.columns = np.flatnonzero(self.moves)
         self.first, self.last = firsts[self.columns], firsts[self.columns + 1] - 1
         features = np.repeat(np.arange(len(row)), np.diff(firsts))
         blocked, self._cells, self._far = nearest_numbers(
             row, features, stretches.low, stretches.high, steps.wishes, steps.scales
         )
-        own = [np.searchsorted(boxes.cuts[column], row[column]) for column in self.columns.tolist()]
-        self.own: IntArray = self.first + np.array(own, np.int64)
+        own = [
+            first + int(np.searchsorted(stretches.high[first:last], row[column]))
+            for column, first, last in zip(self.columns.tolist(), self.first.tolist(), self.last.tolist(), strict=True)
+        ]
+        self.own = np.array(own, np.int64)
         blocked[self.own], self._cells[self.own], self._far[self.own] = False, row[self.columns], 0.0
         self.price = np.where(blocked, np.inf, self._far * steps.weights[features])
         self.next = np.arange(len(blocked))
@@ -77,13 +81,14 @@ class Stretched:
         return self._steps.way(cells, steps)
 
 
-def only_numbers_change(boxes: Boxes, row: FloatArray, steps: RegionSteps, limit: Key) -> bool:
-    """Whether within a limit nothing but known numbers can change, since each other change is farther."""
+def least_other_change(row: FloatArray, steps: RegionSteps) -> float:
+    """How far a change is at least that is none of a known number."""
     least = np.array(
         [
             steps_between(0.0, 1.0, len(column.levels)) if column.kind is Kind.ORDINAL and cell >= 0 else 1.0
-            for column, cell in zip(boxes.columns, row.tolist(), strict=True)
+            for column, cell in zip(steps.columns, row.tolist(), strict=True)
         ]
     )
-    others = (~boxes.numeric | np.isnan(row)) & ~steps.wishes.fixed
-    return bool((least[others] * steps.weights[others] > limit[0] * (1 + _TIE)).all())
+    numeric = np.array([column.is_numeric for column in steps.columns])
+    others = (~numeric | np.isnan(row)) & ~steps.wishes.fixed
+    return float((least[others] * steps.weights[others]).min(initial=np.inf))

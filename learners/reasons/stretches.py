@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from learners.table import Column
+from learners.trees.combined.tests import NUMBER
+from learners.trees.nodes import INTERVALS, Nodes
 from learners.types import FloatArray, IntArray
 
 
@@ -54,3 +57,19 @@ def stretches_of(
         begin,
         np.maximum(begin, end),
     )
+
+
+def stretches_of_terms(nodes: Nodes, columns: tuple[Column, ...]) -> Stretches:
+    """Those between the thresholds of a tree's tests on single numbers and of the terms that it counts; of no node."""
+    d, combined, parent = len(columns), nodes.combined, np.maximum(nodes.parent, 0)
+    simple = (nodes.feature >= 0) & (nodes.feature < d)
+    intervals = (nodes.parent >= 0) & (nodes.test[parent] == INTERVALS)
+    terms = combined.kind == NUMBER
+    features = np.concatenate((nodes.feature[simple], nodes.feature[parent][intervals], combined.feature[terms]))
+    bounds = np.concatenate((nodes.threshold[simple], nodes.upper[intervals], combined.number[terms]))
+    cuts = {
+        place: own
+        for place, column in enumerate(columns)
+        if column.is_numeric and len(own := np.unique(bounds[(features == place) & np.isfinite(bounds)]))
+    }
+    return stretches_of(cuts, np.empty(0, np.int64), np.empty(0), np.empty(0), d)

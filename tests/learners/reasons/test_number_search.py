@@ -14,10 +14,11 @@ from learners.reasons.demands import demands_of
 from learners.reasons.divided_search import DividedSearch
 from learners.reasons.mixed_search import MixedSeeker
 from learners.reasons.near_ends import Ends
+from learners.reasons.near_nodes import nodes_of_boxes
 from learners.reasons.near_tree import Prices
 from learners.reasons.number_search import NumberSearch
 from learners.reasons.region_steps import RegionSteps
-from learners.reasons.stretched import Stretched, only_numbers_change
+from learners.reasons.stretched import Stretched, least_other_change
 from learners.reasons.targets import target_of
 from learners.reasons.work import Work
 from learners.table import Table
@@ -56,8 +57,9 @@ def wishes_of(model, rng, *, free):
 def near_of(boxes, row, steps, seeker, limit):
     """The numbers that may change, and what they decide within a limit."""
     demands = demands_of(boxes, row, steps.wishes, steps.scales)
-    numbers, kept = Stretched(boxes, row, steps), Prices(boxes, demands, steps).within(limit)
-    return numbers, Ends(boxes, row, demands, kept, seeker.margins, numbers).within(limit)
+    numbers, kept = Stretched(boxes.stretches, row, steps), Prices(boxes, demands, steps).within(limit)
+    nodes = nodes_of_boxes(boxes, row, demands, kept, seeker.margins, numbers)
+    return numbers, Ends(nodes, numbers).within(limit)
 
 
 def nearest_of_all(model, row, wishes, scales, seeker):
@@ -100,7 +102,7 @@ def test_what_is_called_exact_is_the_nearest_of_all(seed, free, first, cells):
     best = nearest_of_all(model, row, wishes, scales, seeker)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("learners.reasons.divided_search._FEW_LEAVES", first)
-        patch.setattr("learners.reasons.divided_search.MAX_CELLS", cells)
+        patch.setattr("learners.reasons.among_numbers.MAX_CELLS", cells)
         search = DividedSearch(seeker, boxes, row, demands_of(boxes, row, wishes, scales))
         way = search.next_before(None)
     if way is None:
@@ -128,7 +130,7 @@ def test_within_a_limit_the_nearest_is_found_among_all(seed, free, at_once):
     if seeker.hold(row[None])[0]:
         return
     limit = (0.95 * float(wishes.costs[np.isnan(row)].min()), np.inf)
-    assert only_numbers_change(boxes, row, steps, limit)
+    assert least_other_change(row, steps) > limit[0]
     numbers, near = near_of(boxes, row, steps, seeker, limit)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("learners.reasons.number_search._AT_ONCE", at_once)

@@ -1,0 +1,103 @@
+"""The nearest row that stays divided, as far as only known numbers change: a descent, then the search that proves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from learners.reasons.coordinate_search import CoordinateSearch
+from learners.reasons.near_ends import NearNumbers
+from learners.reasons.near_tree import Key
+from learners.reasons.number_search import NumberSearch
+from learners.reasons.region_steps import Way
+from learners.reasons.stretched import Stretched, least_other_change
+
+if TYPE_CHECKING:
+    from learners.reasons.mixed_search import Allowance, MixedSeeker
+    from learners.types import FloatArray
+
+#: Most items times regions that are looked at for one row: some hundredths of a second.
+MAX_CELLS = 850_000
+#: What an item of the descent takes, in nodes of the allowed work.
+_ITEM = 100
+#: What numbers decide is found anew where the distance to look at has become less than so much of what it was.
+_MUCH = 0.8
+#: The first distance to look at, as part of that of other changes, and how many times as far is looked next.
+_FIRST, _STEP = 0.1, 1.7
+#: So few items are searched without a descent before.
+_FEW_ITEMS = 400
+_TIE = 1e-9
+
+
+class AmongNumbers:
+    """The search of one row.
+
+    Args:
+        seeker: of the tree.
+        row: shape (d,).
+        numbers: that may change.
+        near: finds what these decide within a limit.
+        allowance: of the row.
+
+    Attributes:
+        ways: that were found, each nearer than the one before.
+        reached: no row is nearer, but for these; beyond, nothing has been looked at.
+        is_complete: whether that is sure.
+    """
+
+    def __init__(
+        self,
+        seeker: MixedSeeker,
+        row: FloatArray,
+        numbers: Stretched,
+        near: Callable[[Key], NearNumbers],
+        allowance: Allowance,
+    ) -> None:
+        self.ways: list[Way] = []
+        self.reached: Key = (0.0, -1.0)
+        self.is_complete = True
+        self._seeker, self._numbers, self._near, self._allowance = seeker, numbers, near, allowance
+        self._cells, self._has_descended = 0, False
+        self._others = least_other_change(row, seeker.steps)
+
+    def has(self, limit: Key) -> bool:
+        """Whether within a limit nothing but known numbers can change."""
+        return self._others > limit[0] * (1 + _TIE)
+
+    def bounded(self, limit: Key) -> Key:
+        """As much of a limit as has nothing else."""
+        return min(limit, (self._others * (1 - 2 * _TIE), -1.0))
+
+    def next_limit(self, known: Key) -> Key:
+        """How far to look next, if at most to a row that is known: in steps, since each takes much more."""
+        step = max(_FIRST * self._others, _STEP * self.reached[0])
+        return self.bounded(min(known, (step, np.inf)))
+
+    def look(self, limit: Key) -> None:
+        """Look for the nearest row before a limit, as long as only numbers can change; else for some row."""
+        near, before = self._near(limit), limit
+        if not self._has_descended and (len(near.shares) > _FEW_ITEMS or not self.has(limit)):
+            self._has_descended = True
+            self._allowance.spend(_ITEM * len(near.shares))
+            self._take(CoordinateSearch(self._numbers, near, self._seeker.slack).nearest(limit[0]))
+            limit = min([limit, *(self._seeker.steps.key(way.cost, way.distance) for way in self.ways)])
+        if not self.has(limit):
+            return
+        if limit[0] < _MUCH * before[0]:
+            near = self._near(limit)
+        search = NumberSearch(self._numbers, near, self._seeker.slack, limit, self._seeker.hold)
+        self.is_complete = search.run(self._spend)
+        self._take(search.best)
+        self.reached = search.limit
+
+    def _take(self, way: Way | None) -> None:
+        if way is not None:
+            self.ways.append(way)
+
+    def _spend(self, cells: int) -> bool:
+        """Count items of regions; whether more may be looked at."""
+        self._allowance.spend(cells)
+        self._cells += cells
+        return self._cells <= MAX_CELLS and not self._allowance.is_spent

@@ -1,0 +1,286 @@
+"""The nodes that a row may come to in a tree that counts terms, if known numbers change and what is missing stays so.
+
+Of a count the terms on other columns hold, do not hold, or are not known, once and for all. What is left are terms on
+the numbers that may change: tests on single columns, one after the other, until the count is decided, or surely is not,
+which divides the row. So counts become tests of boxes, as far as a limit reaches.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from learners.reasons.near_nodes import NearNodes
+from learners.reasons.near_tree import Key
+from learners.reasons.stretched import NEVER, Stretched
+from learners.reasons.stretches import Stretches
+from learners.trees.combined.tests import NUMBER
+from learners.trees.estimator import FittedTree
+from learners.types import BoolArray, FloatArray, IntArray
+
+_TIE = 1e-9
+
+
+class _Terms(NamedTuple):
+    """The terms of a tree's counts on numbers that may change, T of them.
+
+    Attributes:
+        node: at which each is counted, ascending.
+        column, cut: of each, and the first stretch above its threshold.
+        low_holds: whether it holds below.
+    """
+
+    node: IntArray
+    column: IntArray
+    cut: IntArray
+    low_holds: BoolArray
+
+
+class _Open(NamedTuple):
+    """What changes within a limit decide.
+
+    Attributes:
+        goes: by node where a row goes on without a choice; tests that are decided are not looked at.
+        asks: by node whether changes of a single number decide.
+        first, count: by node of the terms that changes decide the first, and how many there are.
+        held: by node how many other terms hold.
+        terms: that changes decide.
+    """
+
+    goes: IntArray
+    asks: BoolArray
+    first: IntArray
+    count: IntArray  # type: ignore[assignment] # no method of a tuple
+    held: IntArray
+    terms: _Terms
+
+
+class NearCounts:
+    """The nodes of one row.
+
+    Args:
+        learner: a fitted tree.
+        row: shape (d,).
+        below: where the row goes from each node; the node itself at a leaf and where it is divided; shape (N,).
+        margins: of the answers of all nodes, shape (N, J).
+        stretches: of the tree.
+        numbers: that may change.
+
+    Attributes:
+        may_flip_sums: whether all values of some weighted sum are known, and one may change: then what is found is not
+            right.
+    """
+
+    def __init__(
+        self,
+        learner: FittedTree,
+        row: FloatArray,
+        below: IntArray,
+        margins: FloatArray,
+        stretches: Stretches,
+        numbers: Stretched,
+    ) -> None:
+        nodes, d = learner.tree_, len(row)
+        self._nodes, self._below, self._margins, self._numbers = nodes, below, margins, numbers
+        self._is_leaf = nodes.feature < 0
+        column = np.full(d + len(nodes.combined) + 1, -1)
+        column[numbers.columns] = np.arange(len(numbers.columns))
+        #: By node the number on which it is a test; -1 of others.
+        self._column = np.where(self._is_leaf, -1, column[nodes.feature])
+        self._set_intervals(learner, stretches)
+        self._set_terms(row, stretches, column)
+
+    def _set_intervals(self, learner: FittedTree, stretches: Stretches) -> None:
+        """By node the stretches that lead there from the test above, if that is on a number that may change."""
+        nodes, numbers = self._nodes, self._numbers
+        low, high = nodes.child_bounds(np.array([column.is_numeric for column in learner.columns_]))
+        column = np.where(nodes.parent >= 0, self._column[nodes.parent], -1)
+        self._begin, self._end = np.zeros(len(low), np.int64), np.zeros(len(low), np.int64)
+        for place, (first, last) in enumerate(zip(numbers.first.tolist(), numbers.last.tolist(), strict=True)):
+            ids = np.flatnonzero(column == place)
+            cuts, bottom, top = stretches.high[first:last], low[ids], high[ids]
+            begin = np.where(bottom == np.inf, len(cuts) + 1, np.searchsorted(cuts, bottom) + 1)
+            self._begin[ids] = first + np.where(bottom == -np.inf, 0, begin)
+            self._end[ids] = first + np.where(top == np.inf, len(cuts) + 1, np.searchsorted(cuts, top) + 1)
+        exists = (column >= 0) & (self._begin < self._end)
+        #: What taking a branch costs at least, by node below a test on a number.
+        self._price = np.full(len(low), NEVER)
+        self._price[exists] = np.maximum(numbers.above[self._begin[exists]], numbers.below[self._end[exists] - 1])
+
+    def _set_terms(self, row: FloatArray, stretches: Stretches, column: IntArray) -> None:
+        """The terms on numbers that may change, and by node what the others come to."""
+        nodes, numbers, d = self._nodes, self._numbers, len(row)
+        self._held, self._unknown, self._need = (np.zeros(len(nodes.feature), np.int64) for _ in range(3))
+        found: list[tuple[int, int, int, bool]] = []
+        self.may_flip_sums = False
+        for node in np.flatnonzero(nodes.feature >= d).tolist():
+            test = nodes.combined.tests[int(nodes.feature[node]) - d]
+            if test.is_sum:
+                features = [term.feature for term in test.terms]
+                self.may_flip_sums |= not np.isnan(row[features]).any() and not numbers.fixed[features].all()
+                continue
+            self._need[node] = test.need
+            for term in test.terms:
+                place = int(column[term.feature])
+                if place >= 0 and term.kind == NUMBER:
+                    first, last = int(numbers.first[place]), int(numbers.last[place])
+                    cut = first + int(np.searchsorted(stretches.high[first:last], term.number)) + 1
+                    found.append((node, place, cut, not term.negated))
+                else:
+                    holds = term.holds(float(row[term.feature]))
+                    self._held[node] += holds is True
+                    self._unknown[node] += holds is None
+        of_nodes, places, cuts, low_holds = np.array(found, np.int64).reshape(-1, 4).T
+        self._terms = _Terms(of_nodes, places, cuts, low_holds > 0)
+
+    def _open_within(self, limit: Key) -> _Open:
+        """What changes within a limit decide."""
+        numbers, terms, n = self._numbers, self._terms, len(self._below)
+        most = limit[0] * (1 + _TIE)
+        is_low = numbers.own[terms.column] < terms.cut
+        above = numbers.above[np.minimum(terms.cut, len(numbers.above) - 1)]
+        price = np.where(is_low, above, numbers.below[terms.cut - 1])
+        changes = (price <= most) & (price < NEVER)
+        held = self._held + np.bincount(terms.node, ~changes & (terms.low_holds == is_low), n).astype(np.int64)
+        terms = _Terms(terms.node[changes], terms.column[changes], terms.cut[changes], terms.low_holds[changes])
+        count = np.bincount(terms.node, minlength=n)
+        parent = np.maximum(self._nodes.parent, 0)
+        leads = (self._price <= most) & (self._price < NEVER) & (np.arange(n) != self._below[parent])
+        asks = np.bincount(parent, leads, n) > 0
+        goes = np.where(asks | (count > 0), np.arange(n), self._below)
+        while not np.array_equal(further := goes[goes], goes):
+            goes = further
+        return _Open(goes, asks, np.cumsum(count) - count, count, held, terms)
+
+    def within(self, limit: Key) -> NearNodes:
+        """Those that a row of a limit may come to."""
+        numbers, open_ = self._numbers, self._open_within(limit)
+        none, c = np.zeros(1, np.int64), len(numbers.columns)
+        boxes = numbers.first[None].copy(), numbers.last[None] + 1
+        at = _Frontier(none, open_.goes[:1], none, none, np.zeros(1, np.bool_), np.zeros(1), *boxes, np.ones(1))
+        chooses = self._is_leaf | open_.asks | (open_.count > 0)
+        kept: list[_Frontier] = []
+        n = 0
+        while len(at.node):
+            at = at._replace(divides=at.divides | ~chooses[at.node])
+            kept.append(at)
+            after = self._after(open_, at, n)
+            n += len(at.node)
+            at = after.taken((after.price <= limit[0] * (1 + _TIE)) & (after.price < NEVER))
+        ids = np.concatenate([one.node for one in kept])
+        ends = np.cumsum([len(one.node) for one in kept])
+        return NearNodes(
+            np.split(np.arange(n), ends[:-1]),
+            np.concatenate([one.parent for one in kept]),
+            np.concatenate([one.divides for one in kept]),
+            self._is_leaf[ids],
+            np.concatenate([one.fraction for one in kept]),
+            np.concatenate([one.begin for one in kept]).reshape(-1, c).T,
+            np.concatenate([one.end for one in kept]).reshape(-1, c).T,
+            self._margins[ids].T,
+        )
+
+    def _after(self, open_: _Open, at: _Frontier, n: int) -> _Frontier:
+        """What comes below nodes of which the first has place ``n``."""
+        at = at._replace(parent=n + np.arange(len(at.node)))
+        of_numbers, of_counts = ~at.divides & open_.asks[at.node], ~at.divides & (open_.count[at.node] > 0)
+        parts = [
+            self._children(open_, at.taken(at.divides), of_number=False),
+            self._children(open_, at.taken(of_numbers), of_number=True),
+            *self._counted(open_, at.taken(of_counts)),
+        ]
+        return _Frontier(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+    def _children(self, open_: _Open, at: _Frontier, *, of_number: bool) -> _Frontier:
+        """All children of nodes, by the values of a number or by shares of the row."""
+        nodes = self._nodes
+        counts = nodes.n_children[at.node].astype(np.int64)
+        above = np.repeat(np.arange(len(counts)), counts)
+        children = np.arange(len(above)) + (nodes.first_child[at.node] - np.cumsum(counts) + counts)[above]
+        none = np.zeros(len(children), np.int64)
+        below = at.taken(above)._replace(
+            node=open_.goes[children], term=none, held=none, divides=none > 0, fraction=nodes.fraction[children]
+        )
+        if not of_number:
+            return below.taken(below.fraction > 0)
+        return self._narrowed(below, self._column[at.node[above]], self._begin[children], self._end[children])
+
+    def _narrowed(self, at: _Frontier, column: IntArray, begin: IntArray, end: IntArray) -> _Frontier:
+        """Nodes with what is left of one column each; those of which nothing is left out."""
+        every, numbers = np.arange(len(column)), self._numbers
+        old_begin, old_end = at.begin[every, column], at.end[every, column]
+        begin, end = np.maximum(old_begin, begin), np.minimum(old_end, end)
+        exists = begin < end
+        at, column, every = at.taken(exists), column[exists], every[: int(exists.sum())]
+        begin, end, old_begin, old_end = begin[exists], end[exists], old_begin[exists], old_end[exists]
+        price = np.maximum(numbers.above[begin], numbers.below[end - 1])
+        price -= np.maximum(numbers.above[old_begin], numbers.below[old_end - 1])
+        at.begin[every, column], at.end[every, column] = begin, end
+        return at._replace(price=at.price + price)
+
+    def _counted(self, open_: _Open, at: _Frontier) -> list[_Frontier]:
+        """What the next terms of counts make of nodes: below their thresholds, and above."""
+        terms, term = open_.terms, open_.first[at.node] + at.term
+        column, cut, holds = terms.column[term], terms.cut[term], terms.low_holds[term]
+        none = np.zeros(len(term), np.int64)
+        at = at._replace(term=at.term + 1)
+        low = self._narrowed(at._replace(held=at.held + holds), column, none, cut)
+        high = self._narrowed(at._replace(held=at.held + ~holds), column, cut, none + len(self._numbers.next))
+        return [self._decided(open_, low), self._decided(open_, high)]
+
+    def _decided(self, open_: _Open, at: _Frontier) -> _Frontier:
+        """Counts gone to the branch that they decide for, or left as they are."""
+        nodes = self._nodes
+        held, left = open_.held[at.node] + at.held, open_.count[at.node] - at.term
+        need, unknown = self._need[at.node], self._unknown[at.node]
+        first, branch = nodes.first_child[at.node], nodes.missing_branch[at.node]
+        is_open = (held < need) & (held + left + unknown >= need)
+        stays, divided = is_open & (left > 0), is_open & (left == 0)
+        goes = np.where(held >= need, first, first + 1)
+        goes = np.where(divided & (branch >= 0), first + branch, goes)
+        kept = stays | (divided & (branch < 0))
+        return at._replace(
+            node=np.where(kept, at.node, open_.goes[goes]),
+            term=np.where(stays, at.term, 0),
+            held=np.where(stays, at.held, 0),
+            divides=divided & (branch < 0),
+        )
+
+
+class _Frontier(NamedTuple):
+    """Nodes of one depth, F of them.
+
+    Attributes:
+        parent: place of the node above.
+        node: of the tree.
+        term, held: of a count how many of its terms that may change have been asked, and hold.
+        divides: whether it is surely not decided.
+        price: what a row takes at least to come there.
+        begin, end: shape (F, C).
+        fraction: of the row of a node above that divides it.
+    """
+
+    parent: IntArray
+    node: IntArray
+    term: IntArray
+    held: IntArray
+    divides: BoolArray
+    price: FloatArray
+    begin: IntArray
+    end: IntArray
+    fraction: FloatArray
+
+    def taken(self, places: IntArray | BoolArray) -> _Frontier:
+        """Some of them, as copies."""
+        return _Frontier(
+            self.parent[places],
+            self.node[places],
+            self.term[places],
+            self.held[places],
+            self.divides[places],
+            self.price[places],
+            self.begin[places],
+            self.end[places],
+            self.fraction[places],
+        )
