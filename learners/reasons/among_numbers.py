@@ -8,20 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from learners.reasons.coordinate_search import CoordinateSearch
-from learners.reasons.near_ends import NearNumbers
+from learners.reasons.near_counts import NearCounts
+from learners.reasons.near_ends import Ends, NearNumbers
 from learners.reasons.near_tree import Key
 from learners.reasons.number_search import NumberSearch
+from learners.reasons.path_regions import paths_of
 from learners.reasons.region_steps import Way
 from learners.reasons.stretched import Stretched, least_other_change
 
 if TYPE_CHECKING:
-    from learners.reasons.mixed_search import Allowance, MixedSeeker
-    from learners.types import FloatArray
+    from learners.reasons.mixed_search import MixedSeeker
+    from learners.reasons.work import Allowance
+    from learners.types import FloatArray, IntArray
 
 #: Most items times regions that are looked at for one row: some hundredths of a second.
 MAX_CELLS = 850_000
-#: What an item of the descent takes, in nodes of the allowed work.
-_ITEM = 100
+#: What a node of what numbers decide takes, and an item of the descent, in nodes of the allowed work.
+NEAR, _ITEM = 10, 100
 #: What numbers decide is found anew where the distance to look at has become less than so much of what it was.
 _MUCH = 0.8
 #: The first distance to look at, as part of that of other changes, and how many times as far is looked next.
@@ -101,3 +104,26 @@ class AmongNumbers:
         self._allowance.spend(cells)
         self._cells += cells
         return self._cells <= MAX_CELLS and not self._allowance.is_spent
+
+
+def among_counts(seeker: MixedSeeker, row: FloatArray, below: IntArray, allowance: Allowance) -> AmongNumbers | None:
+    """The search of a row of a tree that counts terms; None where known numbers decide weighted sums.
+
+    Args:
+        seeker: of the tree.
+        row: shape (d,).
+        below: where the row goes from each node, shape (N,).
+        allowance: of the row.
+    """
+    stretches = paths_of(seeker.learner).stretches
+    numbers = Stretched(stretches, row, seeker.steps)
+    counts = NearCounts(seeker.learner, row, below, seeker.margins, stretches, numbers)
+    if counts.may_flip_sums:
+        return None
+
+    def near(limit: Key) -> NearNumbers:
+        nodes = counts.within(limit)
+        allowance.spend(NEAR * len(nodes.parent))
+        return Ends(nodes, numbers).within(limit)
+
+    return AmongNumbers(seeker, row, numbers, near, allowance)

@@ -14,7 +14,7 @@ several leaves and counts if their mean is the wanted answer. Such rows are look
 :mod:`learners.reasons.mixed_search`, by distance by :mod:`learners.reasons.divided_search`, as far as
 they could be nearer than the next leaf's box, so that the search is exact among all rows: what is told
 is ``exact`` unless the bound of that search was met. Each row has a bound of its own, and all rows of a
-request have one together (:mod:`learners.reasons.work`).
+request have one together, of which each has its part, wherever it stands (:mod:`learners.reasons.work`).
 
 Every row that is given was answered by the model itself.
 """
@@ -106,11 +106,16 @@ def counterfactuals(
     work = work or Work(table.n_rows)
     seeker, target = _seeker(learner, wanted, search, scales, work)
     reached = target.holds(answers_of(learner, table))
-    found: list[Ways] = []
-    for held, row in zip(reached.tolist(), table.values, strict=True):
-        work.begin()
-        found.append(Ways() if held else seeker.find(np.array(row)))
-    return found
+
+    def find(place: int) -> Ways:
+        return Ways() if reached[place] else seeker.find(np.array(table.values[place]))
+
+    return work.share(table.n_rows, find, _is_whole)
+
+
+def _is_whole(found: Ways) -> bool:
+    """Whether nothing was left to look at."""
+    return found.unfinished is None and all(one.exact for one in found)
 
 
 def _seeker(

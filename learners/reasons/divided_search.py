@@ -25,10 +25,10 @@ from collections.abc import Set
 
 import numpy as np
 
-from learners.reasons.among_numbers import AmongNumbers
+from learners.reasons.among_numbers import NEAR, AmongNumbers
 from learners.reasons.boxes import Boxes
 from learners.reasons.demands import Demands
-from learners.reasons.mixed_search import Allowance, MixedSeeker
+from learners.reasons.mixed_search import MixedSeeker
 from learners.reasons.near_ends import Ends, NearNumbers
 from learners.reasons.near_nodes import nodes_of_boxes
 from learners.reasons.near_region import Fork, NearRegion
@@ -38,6 +38,7 @@ from learners.reasons.region_steps import Way, rounded_key
 from learners.reasons.single_changes import SingleChanges
 from learners.reasons.stretched import Stretched
 from learners.reasons.targets import answers_of
+from learners.reasons.work import Allowance
 from learners.table import Table
 from learners.types import FloatArray
 
@@ -45,8 +46,8 @@ from learners.types import FloatArray
 _FIRST_LEAVES, _GROWTH, _STEP = 128, 2.5, 3
 #: Leaves within which those are looked at first.
 _FEW_LEAVES = 320
-#: What a node of a part, and one of what numbers decide, take of the time, in nodes of the allowed work.
-_NODE, _NEAR = 25, 10
+#: What a node of a part takes of the time, in nodes of the allowed work.
+_NODE = 25
 _ALL: Key = (math.inf, math.inf)
 
 
@@ -161,7 +162,7 @@ class DividedSearch:
     def _near(self, limit: Key) -> NearNumbers:
         """What the known numbers decide within a limit."""
         kept = self._prices.within(limit)
-        self._allowance.spend(_NEAR * len(kept))
+        self._allowance.spend(NEAR * len(kept))
         nodes = nodes_of_boxes(self._boxes, self._row, self._demands, kept, self._seeker.margins, self._numbers)
         return Ends(nodes, self._numbers).within(limit)
 

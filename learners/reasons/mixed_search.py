@@ -9,7 +9,11 @@ low, and cut parts hold all values, so the first row that is found is the neares
 
 All changes of single columns are known at once (:mod:`learners.reasons.single_changes`, and of trees with tests of
 several values :mod:`learners.reasons.tried_changes`), so only larger sets are looked at in parts. A set that holds one
-with which a row was found already is passed over. The work for one row is bounded by :data:`MAX_NODES`.
+with which a row was found already is passed over. The work for one row is bounded
+(:class:`learners.reasons.work.Allowance`).
+
+By distance, of trees that count terms, mostly nothing but known numbers can change as near as the nearest such row:
+then :mod:`learners.reasons.among_numbers` finds it.
 """
 
 from __future__ import annotations
@@ -21,12 +25,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from learners.reasons.among_numbers import AmongNumbers
+from learners.reasons.among_numbers import AmongNumbers, among_counts
 from learners.reasons.boxes import boxes_of
 from learners.reasons.demands import scaled_steps, steps_between
 from learners.reasons.mixed_tests import DIVIDED, MixedTests, Part, changed_cells
-from learners.reasons.near_counts import NearCounts
-from learners.reasons.near_ends import Ends, NearNumbers
 from learners.reasons.path_regions import PathRegions, paths_of
 from learners.reasons.programmes import Programmes
 from learners.reasons.reach import Bound, Reach
@@ -34,16 +36,13 @@ from learners.reasons.records import SearchEnded
 from learners.reasons.region_steps import KnownSteps, RegionSteps, Way
 from learners.reasons.regions import Numbers, Region
 from learners.reasons.single_changes import SingleChanges
-from learners.reasons.stretched import Stretched
 from learners.reasons.targets import Target, answers_of
 from learners.reasons.tried_changes import TriedChanges
-from learners.reasons.work import Work
+from learners.reasons.work import Allowance, Work
 from learners.table import Kind, Table
 from learners.trees.estimator import FittedTree
 from learners.types import BoolArray, FloatArray
 
-#: Most nodes of a tree that are looked at for one row, for changed rows that stay divided: some tenths of a second.
-MAX_NODES = 5_000_000
 #: What a set of columns, a part, and each node on a part's way take of the time, in nodes of whole sets' ways.
 _SET, _PART, _STEP = 1500, 700, 15
 #: Sets of columns whose bounds are found together, and most nodes of the trees that they look at.
@@ -51,33 +50,9 @@ _SETS_AT_ONCE, _NODES_AT_ONCE = 64, 1_000_000
 #: Margins this far below 0, in units of the largest, may be what rounding leaves of 0.
 _SLACK = 1e-9
 
-#: What a node of what numbers decide takes.
-_NEAR = 10
 
 Key: TypeAlias = tuple[float, float]
 _ALL: Key = (np.inf, np.inf)
-
-
-class Allowance:
-    """What one row's search for changed rows that stay divided may take: its own bound, and the request's work."""
-
-    def __init__(self, work: Work) -> None:
-        self._left, self._work = MAX_NODES, work
-
-    def spend(self, nodes: int) -> None:
-        """Count some nodes."""
-        self._left -= nodes
-        self._work.spend(nodes)
-
-    @property
-    def is_spent(self) -> bool:
-        return self._left < 0 or self._work.is_spent
-
-    def ended(self) -> SearchEnded:
-        """What is said then."""
-        if self._left >= 0:
-            return self._work.ended()
-        return SearchEnded(f"{MAX_NODES} nodes, for changed rows that leave some values missing,")
 
 
 @dataclass(frozen=True)
@@ -183,7 +158,7 @@ class MixedSearch:
             self._boxes = None if len(learner.tree_.combined) else boxes_of(learner)
             self._judge_singles()
             if seeker.steps.by_distance and self._boxes is None:
-                self._among = self._among_numbers()
+                self._among = among_counts(seeker, row, self._reach.below, self._allowance)
 
     def next_before(self, key: Key | None) -> Way | None:
         """The next nearest row that comes before ``key``, of all if None; None where there is none left.
@@ -238,23 +213,6 @@ class MixedSearch:
             self._push(seeker.steps.key(way.cost, way.distance), way)
         for column in singles.columns:
             self._push_set(frozenset({column}))
-
-    def _among_numbers(self) -> AmongNumbers | None:
-        """The search by distance, where only known numbers can change, if these decide no sums."""
-        seeker, row = self._seeker, self._row
-        learner, stretches = seeker.learner, paths_of(seeker.learner).stretches
-        numbers = Stretched(stretches, row, seeker.steps)
-        counts = NearCounts(learner, row, self._reach.below, seeker.margins, stretches, numbers)
-
-        if counts.may_flip_sums:
-            return None
-
-        def near(limit: Key) -> NearNumbers:
-            nodes = counts.within(limit)
-            self._allowance.spend(_NEAR * len(nodes.parent))
-            return Ends(nodes, numbers).within(limit)
-
-        return AmongNumbers(seeker, row, numbers, near, self._allowance)
 
     def _is_settled(self, among: AmongNumbers, key: Key) -> bool:
         """Look for the nearest row of which only numbers change; whether the nearest of all before a key is known."""

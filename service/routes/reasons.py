@@ -63,8 +63,9 @@ def find(
     New values are just beyond the thresholds that they pass, and every changed row was answered by the model itself.
     A missing value stays missing where the answer is the wanted one all the same; choosing one counts as a change.
     At most 100 rows, fewer of very large models. Each row is searched within a bound of its own, and all rows together
-    within one of some tens of seconds, of which no row can take the part of another: where too much is left to look
-    at, the best that was found has `exact: false`; if there is none, the row is `unfinished`, and says which bound.
+    within one of some tens of seconds, of which no row can take the part of another, and what easy rows leave goes to
+    the hard ones alike, wherever they stand: where too much is left to look at, the best that was found has
+    `exact: false`; if there is none, the row is `unfinished`, and says which bound.
     """
     model = under_policies(services.serving.get(who.workspace, ref), Options(decision=body.decision))
     wanted = Wanted(

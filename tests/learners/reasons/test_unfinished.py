@@ -62,41 +62,60 @@ def test_a_hard_row_keeps_no_other_from_its_answer(at_least_two, monkeypatch):
     assert [found.unfinished for found in together] == [None] * 4
 
 
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=30), st.integers(0, 500))
-def test_no_row_of_a_request_gets_less_than_its_part_of_half_the_work(needs, allowed):
-    """Rows that need so many steps each, as far as they get them; and all together take no more than is allowed."""
-    work = Work(len(needs), allowed)
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=30), st.integers(0, 500), st.randoms())
+def test_rows_get_an_equal_part_of_half_the_work_and_of_what_is_left(needs, allowed, order):
+    """Rows that need so many steps each, as far as they get them, wherever they stand; none takes what is another's."""
+
+    def taken(needs):
+        work, total = Work(len(needs), allowed), 0
+
+        def search(row):
+            nonlocal total
+            steps = 0
+            while steps < needs[row] and not work.is_spent:
+                work.spend(1)
+                steps += 1
+            total += steps
+            return steps
+
+        found = work.share(len(needs), search, lambda steps: False)
+        assert total <= allowed + 2 * len(needs)  # a row ends after the step that takes too much
+        return found
+
+    found = taken(needs)
     part = allowed / 2 / len(needs)
-    total = 0
-    for need in needs:
-        work.begin()
-        taken = 0
-        while taken < need and not work.is_spent:
-            work.spend(1)
-            taken += 1
-        total += taken
-        assert taken >= min(need, int(part))
-    assert total <= allowed + len(needs)  # a row ends after the step that takes too much
-    assert total == sum(needs) or total >= int(allowed / 2)
+    assert all(steps >= min(need, int(part)) for steps, need in zip(found, needs, strict=True))
+    hard = [steps for steps, need in zip(found, needs, strict=True) if steps < need]
+    assert max(hard, default=0) - min(hard, default=0) <= 0
+    places = list(range(len(needs)))
+    order.shuffle(places)
+    assert taken([needs[place] for place in places]) == [found[place] for place in places]
 
 
-def test_hard_rows_share_a_bound_and_keep_none_from_its_answer(at_least_three):
-    """00000 takes 29 cuts and 11000 four, which is less than its part: of the hard ones the first get all they need."""
-    model = at_least_three
+def test_hard_rows_get_what_easy_ones_leave_wherever_they_stand(at_least_three):
+    """00000 takes 29 cuts and 11000 four; a part is five. Of many hard ones none ends, and no easy one goes without."""
+    model, hard, easy = at_least_three, [0.0] * 5, [1.0, 1, 0, 0, 0]
+
+    def told(rows):
+        found = counterfactuals(model, Table.from_array(np.array(rows)), "yes", work=Work(21, 2 * 21 * 5_000))
+        return [[len(one.changes) for one in ways if one.exact] or ways.unfinished for ways in found]
+
+    for rows in ([hard, hard, *[easy] * 19], [*[easy] * 19, hard, hard], [hard, *[easy] * 19, hard]):
+        assert told(rows) == [[3] if row is hard else [1] for row in rows]
+    for rows in ([*[hard] * 20, easy], [easy, *[hard] * 20]):
+        found = dict(zip((row is easy for row in rows), told(rows), strict=True))
+        assert found[True] == [1]
+        assert "more than all rows together may take would have to be looked at; ask for fewer" in found[False]
+
+
+@pytest.mark.parametrize("most", [0, 10_000, 10**9])
+def test_whatever_all_rows_may_take_what_is_told_is_right(at_least_three, most):
     rows = Table.from_array(np.array([[0.0] * 5] * 20 + [[1.0, 1, 0, 0, 0]]))
-    work = Work(21, 2 * 21 * 5_000)
-    *hard, easy = counterfactuals(model, rows, "yes", work=work)
-    assert [(len(one.changes), one.exact) for one in easy] == [(1, True)]
-    assert [(len(one.changes), one.exact) for one in hard[0]] == [(3, True)]
-    ended = [found for found in hard if found.unfinished]
-    assert len(ended) > 10
-    assert all("more than all rows together may take would have to be looked at; ask for fewer" in found.unfinished
-               for found in ended)  # fmt: skip
-    for most in (0, 10_000, 10**9):
-        for found in counterfactuals(model, rows, "yes", work=Work(21, most)):
-            for one in found:
-                assert model.predict(Table(model.columns_, np.asfortranarray(one.cells[None])))[0] == "yes"
-                assert not one.exact or len(one.changes) in (1, 3)
+    for found in counterfactuals(at_least_three, rows, "yes", work=Work(21, most)):
+        for one in found:
+            changed = Table(at_least_three.columns_, np.asfortranarray(one.cells[None]))
+            assert at_least_three.predict(changed)[0] == "yes"
+            assert not one.exact or len(one.changes) in (1, 3)
         assert most < 10**9 or found[0].exact
 
 
@@ -150,7 +169,7 @@ def test_of_overlapping_rules_the_best_that_waits_is_told(monkeypatch):
 def test_where_mixes_are_too_many_what_is_known_is_told(two_columns, monkeypatch):
     """The change of a alone is known without a search; with a fixed, that of both values is not looked for."""
     model, row = two_columns
-    monkeypatch.setattr("learners.reasons.mixed_search.MAX_NODES", -1)
+    monkeypatch.setattr("learners.reasons.work.MAX_NODES", -1)
     for order in ("changes", "distance"):
         ((found,),) = counterfactuals(model, row, "yes", Search(order=order))
         assert [(change.column, change.after) for change in found.changes] == [("a", "p")]
