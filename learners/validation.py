@@ -23,6 +23,8 @@ from learners.types import Array, FloatArray
 LEAST_WEIGHT = 1e-100
 #: Beyond this a target's square times the largest sum of weights might be no double.
 LARGEST_TARGET = 1e140
+#: As what errors name weights.
+WEIGHTS = "sample_weight"
 #: Cells that are looked at together: what is made of them stays small beside a large table.
 _CELLS_AT_ONCE = 1_000_000
 
@@ -288,19 +290,19 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray:
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.ndim != 1:
-        raise DataError("Sample weights must be 1D array or scalar", field="sample_weight")
+        raise DataError("Sample weights must be 1D array or scalar", field=WEIGHTS)
     if weights.shape != (n_rows,):
-        raise DataError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}!", field="sample_weight")
+        raise DataError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}!", field=WEIGHTS)
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         row = int(np.argmax(bad))
         raise DataError(
             f"the weight of row {ROW} is {weights[row]}; weights are finite (not NaN, not inf) and >= 0",
-            field="sample_weight",
+            field=WEIGHTS,
             row=row,
         )
     if not (weights > 0).any():
-        raise DataError("every weight is zero, so there are no rows to learn from", field="sample_weight")
+        raise DataError("every weight is zero, so there are no rows to learn from", field=WEIGHTS)
     _check_magnitudes(weights)
     return weights
 
@@ -311,19 +313,17 @@ def _check_magnitudes(weights: FloatArray) -> None:
         row = int(np.argmax(too_small))
         raise DataError(
             f"the weight of row {ROW} is {weights[row]}; weights are 0 or at least {LEAST_WEIGHT:g}",
-            field="sample_weight",
+            field=WEIGHTS,
             row=row,
         )
     with np.errstate(over="ignore"):
         total = weights.sum()
     if not total <= EXACT_INTEGER:
-        raise DataError(
-            f"the weights sum to {total:g}; their sum is at most 2^53 = {EXACT_INTEGER}", field="sample_weight"
-        )
+        raise DataError(f"the weights sum to {total:g}; their sum is at most 2^53 = {EXACT_INTEGER}", field=WEIGHTS)
 
 
 def _weight_array(sample_weight: Any) -> FloatArray:
     try:
         return np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise DataError(f"weights must be numbers: {error}", field="sample_weight") from error
+        raise DataError(f"weights must be numbers: {error}", field=WEIGHTS) from error

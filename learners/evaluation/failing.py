@@ -21,7 +21,7 @@ class Failure:
 
     Attributes:
         detail: the learner's own words.
-        parameter, column: the culprit, where there is one.
+        parameter, column, row: the culprit, where there is one; rows as the whole table counts them, from 0.
         fold: in which it failed first, from 1, where that is known.
     """
 
@@ -29,13 +29,14 @@ class Failure:
     parameter: str | None = None
     column: str | None = None
     fold: int | None = None
+    row: int | None = None
 
     @classmethod
     def of(cls, error: LearnerError, fold: int | None = None) -> Failure:
         """That of a refusal."""
         if isinstance(error, ParameterError):
-            return cls(str(error), parameter=error.field, fold=fold)
-        return cls(str(error), column=error.field, fold=fold)
+            return cls(str(error), parameter=error.field, fold=fold, row=error.row)
+        return cls(str(error), column=error.field, fold=fold, row=error.row)
 
     def to_json(self) -> dict[str, Any]:
         """Only what is known."""

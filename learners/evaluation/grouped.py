@@ -28,6 +28,8 @@ def group_folds(
         ParameterError: there are fewer groups than folds.
     """
     number, count = _numbered(groups)
+    if count < 2:
+        raise ParameterError(f"folds of groups need at least 2 groups; there is {count}", field="groups")
     if not is_whole(folds) or not 2 <= folds <= count:
         raise ParameterError(
             f"parameter folds must be a whole number >= 2 and <= {count} (the number of groups); it is {quoted(folds)}",

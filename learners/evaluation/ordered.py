@@ -47,6 +47,8 @@ def time_folds(times: FloatArray, folds: int) -> TimeFolds:
         ParameterError: folds out of range.
     """
     order, begins = _by_time(times)
+    if len(begins) < 2:
+        raise ParameterError(f"folds by time need at least 2 different times; there is {len(begins)}", field="time")
     if not is_whole(folds) or not 1 <= folds < len(begins):
         raise ParameterError(
             f"parameter folds must be a whole number >= 1 and <= {len(begins) - 1} (one less than the different "

@@ -54,11 +54,15 @@ class ArffReader(Reader):
     def blocks(self, skip: frozenset[str]) -> Iterator[Block]:
         keep = [at for at, one in enumerate(self._attributes) if one.name not in skip]
         rows = self._rows()
+        first = 0
         while block := list(itertools.islice(rows, _BLOCK_ROWS)):
             columns = list(zip(*(row for _, row in block), strict=True))
             lines = [line for line, _ in block]
-            cells = {self._attributes[at].name: self._cells(self._attributes[at], columns[at], lines) for at in keep}
-            yield Block(len(block), cells)
+            for at in keep:
+                if self._attributes[at].type == "date":
+                    _check_dates(self._attributes[at], columns[at], lines, first)
+            yield Block(len(block), {self._attributes[at].name: self._cells(at, columns[at]) for at in keep})
+            first += len(block)
 
     def lines_of(self, rows: Iterable[int]) -> dict[int, int]:
         wanted = set(rows)
@@ -73,6 +77,7 @@ class ArffReader(Reader):
         lines = self._lines()
         read_header(lines)
         width = len(self._attributes)
+        at = 0
         for number, line in lines:
             text = line.strip()
             if not text or text[0] == "%":
@@ -80,17 +85,19 @@ class ArffReader(Reader):
             try:
                 row = self._row(text)
             except ArffSyntaxError as error:
-                raise self._bad_row(number, error) from None
+                raise self._bad_row(at, number, error) from None
             if len(row) != width:
                 message = f"line {number} has {len(row)} values, the header has {width} attributes"
-                raise Invalid(f"Rows differ from the header: {message}", [Fault(message, line=number, allowed=width)])
+                fault = Fault(message, row=at, line=number, allowed=width)
+                raise Invalid(f"Rows differ from the header: {message}", [fault])
             yield number, row
+            at += 1
 
-    def _bad_row(self, line: int, error: ArffSyntaxError) -> Invalid:
+    def _bad_row(self, row: int, line: int, error: ArffSyntaxError) -> Invalid:
         known = error.index is not None and error.index < len(self._attributes)
         name = self._attributes[error.index or 0].name if known else None
         where = f"line {line}" if name is None else f"line {line}, column {shown(name)}"
-        fault = Fault(f"{where}: {error}", line=line, column=None if name is None else cut(name))
+        fault = Fault(f"{where}: {error}", row=row, line=line, column=None if name is None else cut(name))
         return Invalid(f"The file cannot be read: {where}: {error}", [fault])
 
     def _row(self, text: str) -> Row:
@@ -133,11 +140,9 @@ class ArffReader(Reader):
             raise ArffSyntaxError(message, min(unnamed))
         return row
 
-    def _cells(self, attribute: Attribute, values: Sequence[str | None], lines: Sequence[int]) -> TextCells:
-        if attribute.type == "date":
-            _check_dates(attribute, values, lines)
+    def _cells(self, at: int, values: Sequence[str | None]) -> TextCells:
         array = without_tokens(pa.array(values, pa.string()), self._tokens)
-        return TextCells(array, self._syntax, CELL if attribute.type in ("numeric", "nominal") else TEXT)
+        return TextCells(array, self._syntax, CELL if self._attributes[at].type in ("numeric", "nominal") else TEXT)
 
 
 def _split_entries(text: str) -> list[str]:
@@ -145,16 +150,29 @@ def _split_entries(text: str) -> list[str]:
     return re.findall(r"""(?:[^,'"]|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")+""", text)
 
 
-def _check_dates(attribute: Attribute, values: Sequence[str | None], lines: Sequence[int]) -> None:
+def _check_dates(attribute: Attribute, values: Sequence[str | None], lines: Sequence[int], first: int) -> None:
+    """Refuse what is no date.
+
+    Args:
+        lines: of the values.
+        first: the row of the first of them.
+    """
     wrong = {value for value in set(values) if value is not None and not _is_date(value, attribute.date_format)}
     if not wrong:
         return
     faults = Faults()
-    for value, line in zip(values, lines, strict=True):
+    for row, (value, line) in enumerate(zip(values, lines, strict=True), first):
         if value in wrong and value is not None:
             message = f"line {line}, column {shown(attribute.name)}: {shown(value)} is no date as declared"
             faults.add(
-                Fault(message, line=line, column=cut(attribute.name), allowed=attribute.date_pattern, value=cut(value))
+                Fault(
+                    message,
+                    row=row,
+                    line=line,
+                    column=cut(attribute.name),
+                    allowed=attribute.date_pattern,
+                    value=cut(value),
+                )
             )
     faults.raise_if_any("Dates do not fit their pattern")
 

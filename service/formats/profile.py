@@ -51,20 +51,26 @@ def profile_column(column: Column, cells: FloatArray) -> dict[str, Any]:
         cells: shape (n,), coded as in a table.
 
     Returns:
-        ``name, kind, rows, missing, distinct, is_constant, is_empty``; of a numeric column besides
-        ``min, max, mean, sd`` (of the sample, n - 1), ``quantiles`` (linear interpolation) and ``histogram``
+        ``name, kind, rows, missing, first_missing, distinct, is_constant, is_empty``; of a numeric column besides
+        ``min, max, mean, sd`` (of the sample, n - 1), ``min_row, max_row`` (the first with that value), ``zeros``
+        and ``negatives`` (how many there are), ``quantiles`` (linear interpolation) and ``histogram``
         (bins of equal width); of one of texts or sequences ``length`` (``min, max, mean``, in characters or steps);
         of any other ``levels`` (the most frequent, with counts) and ``n_levels``.
-        A figure that does not exist, or is too large for a double, is null.
+        A figure that does not exist, or is too large for a double, is null. Rows are counted from 0.
     """
-    known = cells[~np.isnan(cells)]
+    is_missing = np.isnan(cells)
+    known = cells[~is_missing]
     facts: dict[str, Any] = {
         "name": column.name,
         "kind": column.kind.value,
         "rows": int(cells.size),
         "missing": int(cells.size - known.size),
+        "first_missing": int(np.argmax(is_missing)) if known.size < cells.size else None,
     }
-    described = _numeric(known) if column.is_numeric else (_open if column.is_open else _levels)(column, known)
+    if column.is_numeric:
+        described = _numeric(known) | _places(cells, known)
+    else:
+        described = (_open if column.is_open else _levels)(column, known)
     distinct = described["distinct"]
     return facts | described | {"is_constant": distinct == 1, "is_empty": distinct == 0}
 
@@ -104,6 +110,17 @@ def _numeric(known: FloatArray) -> dict[str, Any]:
         "sd": sd,
         "quantiles": [{"share": share, "value": _quantile(values, share)} for share in QUANTILES],
         "histogram": _histogram(values),
+    }
+
+
+def _places(cells: FloatArray, known: FloatArray) -> dict[str, Any]:
+    """Where the extremes are first met, and how many numbers are no more than 0."""
+    met = known.size > 0
+    return {
+        "min_row": int(np.nanargmin(cells)) if met else None,
+        "max_row": int(np.nanargmax(cells)) if met else None,
+        "zeros": int(np.count_nonzero(known == 0)),
+        "negatives": int(np.count_nonzero(known < 0)),
     }
 
 

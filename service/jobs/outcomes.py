@@ -21,7 +21,7 @@ class ErrorRecord:
         type: a stable slug: ``invalid``, ``not-found``, ``time-limit``, ``memory-limit``,
             ``process-died``, ``storage-full``, ``engine`` or ``internal``.
         detail: one sentence for people.
-        parameter, column: the culprit, where there is one.
+        parameter, column, row: the culprit, where there is one; rows as the dataset counts them, from 0.
         errors: each fault of a request with several.
         part: the part in which it happened.
     """
@@ -30,6 +30,7 @@ class ErrorRecord:
     detail: str
     parameter: str | None = None
     column: str | None = None
+    row: int | None = None
     errors: list[dict[str, Any]] = field(default_factory=list)
     part: str | None = None
 
@@ -67,8 +68,8 @@ def error_record(error: Exception) -> ErrorRecord:
         return _service_error(error)
     if isinstance(error, LearnerError):
         if isinstance(error, ParameterError):
-            return ErrorRecord("invalid", str(error), parameter=error.field)
-        return ErrorRecord("invalid", str(error), column=error.field)
+            return ErrorRecord("invalid", str(error), parameter=error.field, row=error.row)
+        return ErrorRecord("invalid", str(error), column=error.field, row=error.row)
     log.error("a job met an error that nobody foresaw", exc_info=error)
     return ErrorRecord("internal", f"an internal error ({type(error).__name__}) stopped the work; the log has more")
 
@@ -83,5 +84,6 @@ def _service_error(error: ServiceError) -> ErrorRecord:
         error.detail,
         parameter=first.parameter if first else None,
         column=first.column if first else None,
+        row=first.row if first else None,
         errors=faults,
     )

@@ -153,8 +153,9 @@ def weights_of(table: Table, name: str | None) -> FloatArray | None:
             f"the weight in column {quoted(name)}, row {row} (counted from 0) is {value}; "
             "weights are finite numbers >= 0",
             field=name,
+            row=row,
         )
     try:
         return check_weights(weights, len(weights))
     except DataError as error:
-        raise DataError(f"column {quoted(name)}: {error}", field=name) from None
+        raise DataError(f"column {quoted(name)}: {error}", field=name, row=error.row) from None

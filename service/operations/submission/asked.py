@@ -16,6 +16,23 @@ from service.store.tables import Dataset
 SHOWN_NAMES = 20
 
 
+def told_rows(count: int, first: int | None) -> str:
+    """How many rows, and the first of them.
+
+    Args:
+        count: at least 1.
+        first: its number from 0; ``None`` where an older profile does not tell.
+    """
+    if first is None:
+        return f"{count} row" if count == 1 else f"{count} rows"
+    return f"row {first}" if count == 1 else f"{count} rows, the first of them row {first}"
+
+
+def told_range(least: int, most: int) -> str:
+    """The whole numbers from the least to the most, which is no less."""
+    return str(least) if least == most else f"a whole number >= {least} and <= {most}"
+
+
 class Asked:
     """A submission's request.
 
@@ -37,10 +54,23 @@ class Asked:
         self.faults: list[Fault] = []
         self.learner = self._find_learner() if learns and request.get("learner") is not None else None
 
-    def refuse(self, message: str, parameter: str, *, column: Any = None, allowed: Any = None) -> None:
+    def refuse(
+        self, message: str, parameter: str, *, column: Any = None, row: int | None = None, allowed: Any = None
+    ) -> None:
         """Note a fault."""
         name = column if isinstance(column, str) else None
-        self.faults.append(Fault(message, parameter=parameter, column=name, allowed=allowed))
+        self.faults.append(Fault(message, row=row, parameter=parameter, column=name, allowed=allowed))
+
+    def refuse_missing(self, subject: str, needed: str, parameter: str, column: str) -> None:
+        """Note that a column has no value in some rows.
+
+        Args:
+            subject: what is missing, with its verb.
+            needed: what every row must have.
+        """
+        count, first = self.columns[column]["missing"], self.profile(column).get("first_missing")
+        message = f"{subject} missing in {told_rows(count, first)}; {needed}"
+        self.refuse(message, parameter, column=column, row=first)
 
     def is_column(self, name: Any, parameter: str) -> bool:
         """Whether the dataset has a column; if not, that is a fault of the parameter."""

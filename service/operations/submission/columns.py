@@ -63,16 +63,22 @@ def target(asked: Asked) -> Any:
 def _refuse_huge(asked: Asked, name: str) -> None:
     """Refuse a target of which the learner would refuse a row."""
     profile = asked.profile(name)
-    extremes = [end for end in (profile.get("min"), profile.get("max")) if end is not None]
-    largest = max(extremes, key=abs, default=0.0)
+    ends = [(profile[end], profile.get(f"{end}_row")) for end in ("min", "max") if profile.get(end) is not None]
+    largest, row = max(ends, key=lambda end: abs(end[0]), default=(0.0, None))
     if abs(largest) > LARGEST_TARGET:
         asked.refuse(
-            f"the target {quoted(name)} is {largest:g} in some row; its squares must be finite, so at most "
+            f"the target {quoted(name)} is {largest:g} in {_place(row)}; its squares must be finite, so at most "
             f"{LARGEST_TARGET:g} in magnitude is allowed",
             "target",
             column=name,
+            row=row,
             allowed=f"at most {LARGEST_TARGET:g} in magnitude",
         )
+
+
+def _place(row: int | None) -> str:
+    """A row in words; an older profile does not tell which."""
+    return "a row" if row is None else f"row {row}"
 
 
 def features(asked: Asked) -> list[str]:
@@ -155,28 +161,45 @@ def weights(asked: Asked) -> Any:
             column=name,
         )
     elif asked.columns[name].get("missing"):
-        asked.refuse(
-            f"the weights {quoted(name)} are missing in {asked.columns[name]['missing']} rows; every row needs one, "
-            "a finite number >= 0",
-            "weights",
-            column=name,
-        )
+        needed = "every row needs one, a finite number >= 0"
+        asked.refuse_missing(f"the weights {quoted(name)} are", needed, "weights", name)
     elif fault := _fault_of_weights(asked.profile(name), asked.dataset.n_rows):
-        asked.refuse(f"the weights {quoted(name)} {fault}", "weights", column=name)
+        message, row = fault
+        asked.refuse(f"the weights {quoted(name)} {message}", "weights", column=name, row=row)
+    else:
+        _refuse_one_weighted(asked, name)
     return name
 
 
-def _fault_of_weights(profile: Mapping[str, Any], n_rows: int) -> str | None:
-    """What the learner would refuse, as far as the range and mean of all weights tell it; see ``check_weights``."""
+def _fault_of_weights(profile: Mapping[str, Any], n_rows: int) -> tuple[str, int | None] | None:
+    """What the learner would refuse, and its row, as far as the profile of all weights tells; see ``check_weights``."""
     least, largest, mean = (profile.get(name) for name in ("min", "max", "mean"))
+    row, negatives = profile.get("min_row"), profile.get("negatives", 1)
     if least is None or largest is None:
         return None
     if least < 0:
-        return f"are {least:g} in some row; weights are finite numbers >= 0"
+        counted = f"negative in {negatives} rows, the least, " if negatives > 1 else ""
+        return f"are {counted}{least:g}{',' if counted else ''} in {_place(row)}; weights are finite numbers >= 0", row
     if largest == 0:
-        return "are all zero, so there are no rows to learn from"
+        return "are all zero, so there are no rows to learn from", None
     if 0 < least < LEAST_WEIGHT:
-        return f"are {least:g} in some row; weights are 0 or at least {LEAST_WEIGHT:g}"
+        return f"are {least:g} in {_place(row)}; weights are 0 or at least {LEAST_WEIGHT:g}", row
     if mean is None or mean * n_rows > EXACT_INTEGER * _ROUNDING:
-        return f"sum to more than 2^53 = {EXACT_INTEGER}, the most that is allowed"
+        return f"sum to more than 2^53 = {EXACT_INTEGER}, the most that is allowed", None
     return None
+
+
+def _refuse_one_weighted(asked: Asked, name: str) -> None:
+    """Refuse to learn from some rows and to judge on others where a single row counts."""
+    profile, given = asked.profile(name), asked.request.get("evaluation") or {"method": "none"}
+    is_judged = asked.request.get("kind") != "train" or given.get("method") != "none"
+    if asked.learner is None or not is_judged or asked.dataset.n_rows - profile.get("zeros", 0) != 1:
+        return
+    row = profile["max_row"]
+    asked.refuse(
+        f"the weights {quoted(name)} are 0 in every row but row {row}, so there is nothing to learn from where that "
+        "row is judged; an evaluation needs at least 2 rows with a weight above 0",
+        "weights",
+        column=name,
+        row=row,
+    )

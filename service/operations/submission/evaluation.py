@@ -8,7 +8,7 @@ from learners import catalog
 from learners.decisions import utility_matrix
 from learners.errors import ParameterError, quoted
 from learners.table import Column, Kind
-from service.operations.submission.asked import Asked
+from service.operations.submission.asked import Asked, told_range
 
 METHODS = ("k-fold", "hold-out", "leave-one-out", "none")
 #: Methods whose splits are parts of their own.
@@ -96,9 +96,11 @@ def _folds(asked: Asked, given: dict[str, Any]) -> Any:
     folds = given.get("folds", DEFAULT_FOLDS)
     least = 1 if given.get("time") is not None else 2
     most = min(asked.usable_rows(), MAX_SPLITS)
+    if _refuse_few_rows(asked, "k-fold"):
+        return folds
     if isinstance(folds, bool) or not isinstance(folds, int) or not least <= folds <= most:
         counted = "the rows that have a target" if most < MAX_SPLITS else "the most that are carried out"
-        allowed = f"a whole number >= {least} and <= {most} ({counted})"
+        allowed = f"{told_range(least, most)} ({counted})"
         asked.refuse(f"folds must be {allowed}; it is {quoted(folds)}", "evaluation.folds", allowed=allowed)
     return folds
 
@@ -106,14 +108,20 @@ def _folds(asked: Asked, given: dict[str, Any]) -> Any:
 def _fraction(asked: Asked, fraction: Any) -> Any:
     if isinstance(fraction, bool) or not isinstance(fraction, int | float) or not 0 < fraction < 1:
         asked.refuse("fraction must be > 0 and < 1", "evaluation.fraction", allowed="> 0 and < 1")
-    if asked.usable_rows() < 2:
-        asked.refuse("a hold-out needs at least 2 rows that have a target", "evaluation.method")
+    _refuse_few_rows(asked, "a hold-out")
     return fraction
 
 
+def _refuse_few_rows(asked: Asked, method: str) -> bool:
+    """Refuse to part fewer than two rows; whether that was so."""
+    count = asked.usable_rows()
+    if count < 2:
+        asked.refuse(f"{method} needs at least 2 rows that have a target; there is {count}", "evaluation.method")
+    return count < 2
+
+
 def _left_out_parts(asked: Asked, given: dict[str, Any]) -> int:
-    if asked.usable_rows() < 2:
-        asked.refuse("leave-one-out needs at least 2 rows that have a target", "evaluation.method")
+    _refuse_few_rows(asked, "leave-one-out")
     if given.get("groups") is None and _has_fast_path(asked):
         return 1
     return max(1, min(asked.usable_rows(), _LEFT_OUT_PARTS))
@@ -131,9 +139,9 @@ def _has_fast_path(asked: Asked) -> bool:
 
 
 def _repeats(asked: Asked, repeats: Any, folds: Any) -> Any:
-    most = MAX_SPLITS // max(folds, 1) if isinstance(folds, int) else MAX_SPLITS
+    most = max(1, MAX_SPLITS // max(folds, 1)) if isinstance(folds, int) else MAX_SPLITS
     if isinstance(repeats, bool) or not isinstance(repeats, int) or not 1 <= repeats <= most:
-        allowed = f"a whole number >= 1 and <= {most} (folds times repeats are at most {MAX_SPLITS})"
+        allowed = f"{told_range(1, most)} (folds times repeats are at most {MAX_SPLITS})"
         asked.refuse(f"repeats must be {allowed}; it is {quoted(repeats)}", "evaluation.repeats", allowed=allowed)
     return repeats
 
@@ -164,11 +172,7 @@ def _parting_column(asked: Asked, name: Any, option: str, kinds: tuple[Kind, ...
             allowed=allowed,
         )
     elif record.get("missing"):
-        asked.refuse(
-            f"the column {quoted(name)} is missing in {record['missing']} rows; by {option} every row needs a value",
-            parameter,
-            column=name,
-        )
+        asked.refuse_missing(f"the column {quoted(name)} is", f"by {option} every row needs a value", parameter, name)
     return name
 
 
@@ -186,10 +190,10 @@ def _refuse_few_values(asked: Asked, normal: dict[str, Any], option: str) -> Non
             column=column,
         )
     elif isinstance(folds, int):
-        most = distinct if option == "groups" else distinct - 1
+        least, most = (2, distinct) if option == "groups" else (1, distinct - 1)
         if most < folds:
             what = "the number of groups" if option == "groups" else "one less than the different times"
-            allowed = f"<= {most} ({what})"
+            allowed = f"{told_range(least, most)} ({what})"
             asked.refuse(f"folds must be {allowed}; it is {folds}", "evaluation.folds", allowed=allowed)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from learners.evaluation.folds import n_held_out
-from service.operations.submission.asked import Asked
+from service.operations.submission.asked import Asked, told_range
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,15 @@ def check_inner(asked: Asked, selection: Mapping[str, Any], evaluation: Mapping[
         return
     if nested is not None:
         most = units.count - units.n_untested
+        if most < 2:
+            asked.refuse(
+                f"outer folds need at least {2 + units.n_untested} {units.words}; there are {units.count}",
+                "selection.nested",
+            )
+            return
         if nested > most:
             counted = f"one less than the {units.words}" if units.n_untested else f"the {units.words}"
-            allowed = f"<= {most} ({counted})"
+            allowed = f"{told_range(2, most)} ({counted})"
             asked.refuse(f"nested must be {allowed}; it is {nested}", "selection.nested", allowed=allowed)
             return
         _check_known(asked, units, known_in_fold(units, nested), f"in {nested} outer folds", evaluation, "nested")
@@ -99,8 +105,8 @@ def _check_known(
     if folds is None or known < 2:
         asked.refuse(f"{told}, which cannot be parted into {needed}", f"selection.{option}")
         return
-    most = known - units.n_untested
-    asked.refuse(f"folds must be <= {most}; it is {folds}: {told}", "evaluation.folds", allowed=f"<= {most}")
+    allowed = told_range(2 - units.n_untested, known - units.n_untested)
+    asked.refuse(f"folds must be {allowed}; it is {folds}: {told}", "evaluation.folds", allowed=allowed)
 
 
 def _units(asked: Asked, evaluation: Mapping[str, Any]) -> Units | None:

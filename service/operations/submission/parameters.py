@@ -12,7 +12,7 @@ from learners.neighbors import estimator as neighbors
 from learners.params import PRESET
 from learners.table import Column
 from learners.trees import pricing
-from service.operations.submission.asked import SHOWN_NAMES, Asked
+from service.operations.submission.asked import SHOWN_NAMES, Asked, told_range
 
 #: Parameters that speak of classes, and what checks them against the target.
 _OF_CLASSES: dict[str, Callable[[Any, Column], Any]] = {
@@ -116,11 +116,11 @@ def _check_column_weights(asked: Asked, value: Any, place: str) -> None:
 def _check_neighbours(asked: Asked, k: int, place: str) -> None:
     """Whether there are as many rows as are to vote; in a fold, which has fewer, all vote."""
     n_rows = asked.usable_rows()
-    if k > n_rows:
+    if k > n_rows >= 1:  # that there is no row is told of the target
         asked.refuse(
             f"parameter k must be at most the number of rows, {n_rows}; it is {k}",
             place,
-            allowed=f"a whole number >= 1 and <= {n_rows}",
+            allowed=told_range(1, n_rows),
         )
 
 

@@ -11,6 +11,7 @@ from learners.base import Progress
 from service.operations.work import learning_curve, predicting, selecting, training, version
 from service.operations.work.kernels import telling_of_compiling
 from service.operations.work.part import Kind, Part, Request, Result, Results, opened
+from service.operations.work.refusing import naming_weights
 from service.store.tables import Job
 
 KINDS: Mapping[str, Kind] = {
@@ -52,7 +53,7 @@ def run_part(arguments: dict[str, Any], progress: Progress) -> Result:
     """
     store, blobs = opened(arguments["store"], arguments["cache"], arguments["cache_bytes"])
     request = arguments["request"]
-    with telling_of_compiling(progress) as told:
+    with telling_of_compiling(progress) as told, naming_weights(request):
         part = Part(arguments["part"], request, arguments["job_id"], store, blobs, told, arguments)
         return KINDS[request["kind"]].run(part)
 

@@ -36,6 +36,7 @@ from service.operations.work.evaluating import combine_parts, splits_of
 from service.operations.work.fitting import fit, register, stored
 from service.operations.work.kernels import kernels
 from service.operations.work.part import FIT, Kind, Part, Request, Result, Results, cells_to_learn, make_learner
+from service.operations.work.refusing import naming_weights
 from service.operations.work.searching import Done, Search, searches
 from service.operations.work.training import target_of
 from service.store.tables import Dataset, Job
@@ -98,7 +99,7 @@ def _candidate(part: Part, data: LearningData, outer: str, point: int, fold: int
     parameters = search.parameters(point)
     judged = own.judging(part.request["evaluation"], training=part.request["selection"]["method"] == "size")
     try:
-        with refusals(fold + 1):
+        with refusals(fold + 1), naming_weights(part.request):
             result = _judged(part, own, parameters, splits[fold], judged, fold + 1)
     except Failed as failed:
         return {"fold": fold + 1, "parameters": parameters, "failure": failed.failure.to_json()}
@@ -114,7 +115,7 @@ def _outer(part: Part, data: LearningData, outer: str) -> Result:
     judging = own.judging(part.request["evaluation"])
 
     def judged(parameters: dict[str, Any]) -> Result:
-        with refusals():
+        with refusals(), naming_weights(part.request):
             result = _judged(part, own, parameters, splits[number], judging, number + 1)
         return {**_record(result, data, splits), "parameters": parameters}
 
@@ -128,7 +129,7 @@ def _fit(part: Part, data: LearningData) -> Result:
     split = _locked(part.request, data)
 
     def fitted(parameters: dict[str, Any]) -> Result:
-        with refusals():
+        with refusals(), naming_weights(part.request):
             return _fitted(part, data, split, parameters)
 
     unfit, result = Search(part.request).settled(part.found(), fitted)

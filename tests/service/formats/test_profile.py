@@ -38,6 +38,15 @@ def test_numeric_facts_are_those_of_numpy():
     assert facts["histogram"]["edges"] == pytest.approx(edges.tolist())
 
 
+def test_rows_of_extremes_gaps_and_signs_are_told():
+    facts = numeric([math.nan, 3, 0, -2, 7, -2, -0.0, 7])
+    assert (facts["first_missing"], facts["min_row"], facts["max_row"]) == (0, 3, 4)
+    assert (facts["zeros"], facts["negatives"]) == (2, 2)
+    nothing = numeric([math.nan, math.nan])
+    assert (nothing["first_missing"], nothing["min_row"], nothing["max_row"], nothing["zeros"]) == (0, None, None, 0)
+    assert numeric([1.0])["first_missing"] is None
+
+
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.just(math.nan), max_size=30))
 def test_any_doubles_give_strict_json_within_their_range(values):
     facts = numeric(values)

@@ -184,15 +184,15 @@ def test_a_target_too_large_to_be_squared_is_refused(shared_api: Api, huge: str)
         if status == 422:
             (fault,) = answer.json()["errors"]
             assert (fault["parameter"], fault["column"]) == ("target", "y")
-            assert f"is {float(huge):g} in some row" in fault["message"]
+            assert f"is {float(huge):g} in row 1" in fault["message"]
 
 
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        ((1, -2, 1), "are -2 in some row"),
+        ((1, -2, 1), "are -2 in row 1"),
         ((0, 0, 0), "are all zero"),
-        ((1, 1e-120, 1), "are 1e-120 in some row; weights are 0 or at least 1e-100"),
+        ((1, 1e-120, 1), "are 1e-120 in row 1; weights are 0 or at least 1e-100"),
         ((5e15, 5e15, 1), "sum to more than 2^53 = 9007199254740992"),
         ((1e308, 1e308, 1e308), "sum to more than 2^53"),
         ((4e15, 5e15, 0), None),

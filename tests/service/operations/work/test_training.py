@@ -73,7 +73,7 @@ def test_a_submission_gets_its_defaults(bench):
         ({"excluded": ["x", "colour", "w", "gaps"]}, "features", None, "no column is left"),
         ({"weights": "colour"}, "weights", "colour", "must be numeric"),
         ({"weights": "y"}, "weights", "y", "cannot be the target"),
-        ({"weights": "gaps"}, "weights", "gaps", "missing in 1 rows"),
+        ({"weights": "gaps"}, "weights", "gaps", "missing in row 0"),
         ({"seed": -1}, "seed", None, ">= 0"),
         ({"seed": True}, "seed", None, "whole number"),
         ({"evaluation": {"method": "k-fold", "folds": 1}}, "evaluation.folds", None, ">= 2 and <= 12"),
