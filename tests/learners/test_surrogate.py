@@ -2,14 +2,16 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import accuracy_score, r2_score
 
 from learners.ensembles import AdaBoostClassifier, RandomForestRegressor
 from learners.errors import DataError, NotFittedError
+from learners.evaluation.folds import hold_out
 from learners.neural import RecurrentNetworkRegressor
 from learners.rules import rules_of
 from learners.surrogate import surrogate_of
 from learners.table import Table
-from learners.trees import DecisionTreeClassifier
+from learners.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.learners.tables import read
 
 
@@ -37,6 +39,28 @@ def test_of_numbers_it_is_r_squared():
     values = np.random.default_rng(0).normal(size=(200, 2))
     model = RandomForestRegressor(members=10).fit(values, np.where(values[:, 0] > 0, 1.0, 3.0))
     assert surrogate_of(model, Table.from_array(values)).fidelity > 0.9
+
+
+@pytest.mark.parametrize("of_numbers", [False, True])
+def test_what_only_chance_decides_is_told_as_badly_as_the_rows_held_out_say(of_numbers: bool):
+    """A tree that has noise by heart, and a surrogate that has three rows of four of its answers by heart."""
+    rng = np.random.default_rng(2)
+    table = Table.from_array(rng.normal(size=(400, 3)))
+    if of_numbers:
+        model = DecisionTreeRegressor(max_leaves=400).fit(table, rng.normal(size=400))
+        split, _ = hold_out(400, 0.25, 5, None)
+    else:
+        model = DecisionTreeClassifier().fit(table, rng.integers(0, 2, 400))
+        split, _ = hold_out(400, 0.25, 5, np.searchsorted(model.classes_, model.predict(table)))
+    found = surrogate_of(model, table, max_leaves=400, seed=5)
+    judge = r2_score if of_numbers else accuracy_score
+    learned, held = (
+        judge(model.predict(table.take(rows)), found.tree.predict(table.take(rows)))
+        for rows in (split.train, split.test)
+    )
+    assert learned > 0.95
+    assert held < 0.65
+    assert found.fidelity == pytest.approx(held, rel=1e-12)
 
 
 def test_one_row_and_an_unfitted_model_are_refused():

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
 from learners.errors import ParameterError
 from learners.neural.forward import Network
 from learners.neural.judging import error, loss_and_gradient
 from learners.neural.layout import Layout
-from learners.neural.problem import Problem
+from learners.neural.problem import Problem, Sample
+from learners.neural.training import Options, train
 from tests.learners.neural.numeric import differences, sample
 
 #: Wider at the end, wider at the start, one layer, one unit; more rows than a block and fewer.
@@ -41,6 +43,29 @@ def test_gradients_are_central_differences(case: tuple[Layout, str, int]) -> Non
     np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-6)
     decay = 0.5 * float(np.linspace(0.0, 0.5, layout.n_weights) @ theta**2)
     assert value == pytest.approx(error(problem, rows, theta) + decay, rel=1e-12)
+
+
+@pytest.mark.parametrize("case", LAYOUTS, ids=_name)
+def test_a_number_for_decay_counts_for_all_weights_but_biases(case: tuple[Layout, str, int]) -> None:
+    layout, loss, n_rows = case
+    rows = sample(layout, n_rows, seed=3)
+    rows.weights[0] = 1.0
+    theta = layout.initial(np.random.default_rng(1), "uniform", 1.0)
+    value, gradient = loss_and_gradient(Problem(layout, loss, decay=0.3), rows, theta)
+    without, slope = loss_and_gradient(Problem(layout, loss), rows, theta)
+    links = np.concatenate([np.vstack([layer[:-1], 0 * layer[-1:]]).ravel() for layer in layout.layers(theta)])
+    np.testing.assert_allclose(gradient - slope, 0.3 * links, rtol=0, atol=1e-14)
+    assert value - without == pytest.approx(0.3 * (links**2).sum() / 2, rel=1e-9)
+
+
+def test_a_linear_output_with_decay_is_a_ridge_whose_intercept_is_free() -> None:
+    layout, rng = Layout((3, 1), ("linear",)), np.random.default_rng(0)
+    inputs = rng.normal(size=(40, 3))
+    rows = Sample(inputs, inputs @ np.array([[2.0], [-1.0], [0.5]]) + 7.0 + rng.normal(size=(40, 1)), np.ones(40))
+    options = Options("lbfgs", epochs=500)
+    found = train(Problem(layout, "squared", decay=0.4), np.zeros(4), rows, options, rng).theta
+    peer = Ridge(alpha=40 * 0.4).fit(inputs, rows.targets[:, 0])
+    np.testing.assert_allclose(found, [*peer.coef_, peer.intercept_], rtol=1e-5)
 
 
 @pytest.mark.parametrize("case", LAYOUTS, ids=_name)

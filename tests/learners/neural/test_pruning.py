@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.linalg import hadamard
 
 from learners.errors import Cancelled, ParameterError
 from learners.neural.forward import Network
-from learners.neural.judging import error
+from learners.neural.judging import error, loss_and_gradient
 from learners.neural.layout import Layout
 from learners.neural.problem import Problem, Sample
 from learners.neural.pruning import Pruned, Pruning, prune, without_idle_units
@@ -49,7 +50,8 @@ def test_what_is_kept_is_the_last_network_within_the_tolerance(trained: FloatArr
     assert (np.diff(curve.links) < 0).all()
     assert (np.diff(curve.units) <= 0).all()
     assert (curve.validation[: kept + 1] <= 1.1 * start).all()
-    assert kept == len(curve.links) - 1 or (kept == len(curve.links) - 2 and curve.validation[-1] > 1.1 * start)
+    assert len(curve.links) == len(curve.validation) == kept + 2
+    assert curve.validation[-1] > 1.1 * start
     assert (found.theta[~found.mask] == 0).all()
     assert curve.links[kept] == (found.mask & ~found.layout.is_bias()).sum()
     assert curve.units[kept] == found.layout.sizes[1]
@@ -83,6 +85,52 @@ def test_damage_without_bends_is_the_exact_rise_of_the_error(decay: float) -> No
     np.testing.assert_array_equal(curves[0].errors, curves[1].errors)
     assert (np.diff(curves[0].errors) > 0).all()
     assert curves[0].validation.size == 0
+
+
+def _apart(by: str) -> tuple[Problem, FloatArray, Sample, FloatArray]:
+    """Four columns without covariance, of mean square s each, and two linear outputs that want w of each of them.
+
+    With a decay d the loss and the decay are least where the loss alone is ``s (w - c / s)^2 / 2`` with c = w (s + d),
+    link by link; without the link the loss is ``w^2 (d + s / 2)`` more. The order of these rises is neither that of
+    ``w^2`` (its size) nor of ``w^2 d`` (the slope), ``w^2 (d + s)`` (the whole curvature) or ``w^2 (d / 2 + s / 8)``
+    (half the link gone).
+
+    Returns:
+        Problem, weights at the minimum, rows and rises, by links or by units: there the columns reach the outputs by
+        a linear hidden unit each.
+    """
+    squares, decays = np.array([2.0, 0.2, 0.2, 3.0]), np.array([0.1, 1.2, 0.9, 0.0])
+    weights = np.array([[1.0], [0.9], [1.1], [1.0]]) * [1.0, 0.1]
+    inputs = hadamard(8)[:, 1:5] * np.sqrt(squares)
+    rows = Sample(inputs, inputs @ (weights * (1 + decays / squares)[:, None]), np.ones(8))
+    layout = Layout((4, 2), ("linear",)) if by == "links" else Layout((4, 4, 2), ("linear", "linear"))
+    theta, decay = np.zeros(layout.n_weights), np.zeros(layout.n_weights)
+    layout.layers(theta)[0][:4] = weights if by == "links" else np.eye(4)
+    layout.layers(theta)[-1][:4], layout.layers(decay)[-1][:4] = weights, decays[:, None]
+    rises = weights**2 * (decays + squares / 2)[:, None]
+    return Problem(layout, "squared", decay), theta, rows, rises.ravel() if by == "links" else rises.sum(axis=1)
+
+
+@pytest.mark.parametrize("by", ["links", "units"])
+@pytest.mark.parametrize("method", ["damage", "each-weight"])
+def test_elements_go_in_the_order_of_the_exact_rises_of_the_error(method: str, by: str) -> None:
+    problem, theta, rows, rises = _apart(by)
+    gradient = loss_and_gradient(problem, rows, theta)[1]
+    np.testing.assert_allclose(problem.layout.layers(gradient)[-1], 0.0, atol=1e-12)  # a minimum
+    found = prune(problem, theta, rows, Pruning(method, by, 0.0, float("inf")), np.random.default_rng(0))
+    np.testing.assert_allclose(np.diff(found.curve.errors), np.sort(rises), rtol=1e-9)
+    left = len(rises) - np.arange(len(rises) + 1)
+    np.testing.assert_array_equal(found.curve.units if by == "units" else found.curve.links, left)
+
+
+@pytest.mark.parametrize("by", ["links", "units"])
+def test_the_curve_goes_on_to_the_step_that_was_too_much(by: str) -> None:
+    problem, theta, rows, rises = _apart(by)
+    start, rises = error(problem, rows, theta), np.sort(rises)
+    tolerance = (rises[:2].sum() + rises[2] / 2) / start  # between the second step and the third
+    found = prune(problem, theta, rows, Pruning("damage", by, 0.0, tolerance), np.random.default_rng(0))
+    assert found.kept == 2
+    np.testing.assert_allclose(found.curve.errors, start + np.cumsum([0.0, *rises[:3]]), rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import chi2, kstest
 
 from learners._accel import INTERPRETED
 from learners.errors import Cancelled, DataError, ParameterError
@@ -168,6 +169,16 @@ def test_jitter_does_what_a_ridge_does() -> None:
     options = Options("sgd", rate=0.05, momentum=0.0, batch=None, epochs=600, jitter=1.0)
     found = train(Problem(LINE, "squared"), np.zeros(2), rows, options, rng)
     assert found.theta[0] == pytest.approx(3.0 / (1 + 1.0), abs=0.1)  # Var x / (Var x + noise)
+
+
+def test_jitter_is_drawn_anew_for_each_epoch_from_a_normal_distribution() -> None:
+    """Of the answer 2 x at x = 0 for a target of 0 the loss is 2 z^2, z the noise; a rate of nearly 0 moves nothing."""
+    row = Sample(np.zeros((1, 1)), np.zeros((1, 1)), np.ones(1))
+    options = Options("sgd", rate=1e-12, momentum=0.0, batch=None, epochs=2_000, jitter=0.3)
+    found = train(Problem(LINE, "squared"), np.array([2.0, 0.0]), row, options, np.random.default_rng(0))
+    squares = found.history.errors / (2 * 0.3**2)
+    assert len(np.unique(squares)) == 2_000
+    assert kstest(squares, chi2(1).cdf).pvalue > 0.01
 
 
 def test_augmentation_makes_other_inputs_of_the_same_targets_in_each_epoch() -> None:

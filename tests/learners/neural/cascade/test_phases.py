@@ -5,18 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from learners.base import no_progress
 from learners.neural.cascade.activation import ACTIVATIONS, unit_slopes, unit_values
 from learners.neural.cascade.candidates import train_candidates
+from learners.neural.cascade.growing import Growing
 from learners.neural.cascade.outputs import (
     LINEAR_SQUARED,
     SIGMOID_ENTROPY,
     SIGMOID_SQUARED,
     SOFTMAX_ENTROPY,
+    answers,
     loss_of,
     train_outputs,
 )
 from learners.neural.cascade.phase import EPOCH, FIGURE, KIND, LIMIT, STAGNANT, STATUS, TIMEOUT, Phase
-from tests.learners.neural.cascade.problems import noisy
+from learners.neural.cascade.settings import Settings
+from tests.learners.neural.cascade.problems import grown, noisy, rows_of
 
 STEP = 1e-5
 KINDS = (LINEAR_SQUARED, SIGMOID_SQUARED, SIGMOID_ENTROPY, SOFTMAX_ENTROPY)
@@ -108,3 +112,40 @@ def test_slopes_of_activations_are_derivatives(kind):
     ends = unit_values(kind, sums + STEP), unit_values(kind, sums - STEP)
     wanted = (ends[0] - ends[1]) / (2 * STEP)
     np.testing.assert_allclose(unit_slopes(kind, sums, unit_values(kind, sums)), wanted, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [LINEAR_SQUARED, SIGMOID_ENTROPY])
+def test_the_score_is_numpys_covariance_with_errors_whose_mean_is_not_0(kind):
+    """After two epochs the bias has not yet taken the errors' mean away."""
+    made = noisy()
+    rows = rows_of(made.inputs, 0.6 + 0.4 * made.targets, made.shares)
+    brief = {"outputs": Phase(rate=0.1, max_epochs=2), "tolerance": 0.0, "activation": "tanh"}
+    before = grown(rows, kind, max_hidden=0, **brief).network
+    errors = answers(before.scores(rows.inputs), kind) - rows.targets
+    assert (np.abs(rows.shares @ errors) > 0.1 * errors.std(axis=0)).all()
+    found = grown(rows, kind, max_hidden=1, **brief)
+    values = np.tanh(np.column_stack([np.ones(60), rows.inputs]) @ found.network.hidden[0, :4])
+    covariances = np.cov(np.column_stack([values, errors]).T, aweights=rows.shares, ddof=0)[0, 1:]
+    wanted = np.abs(covariances).sum() / (rows.shares @ errors**2).sum()
+    assert found.stages[1].newest.score == pytest.approx(wanted, rel=1e-9)
+
+
+def test_an_output_phase_that_overshoots_returns_to_its_weights_of_least_loss():
+    rows, chosen = noisy(), Phase(rate=30.0, max_epochs=30, patience=99)
+    growing = Growing(
+        rows, SIGMOID_ENTROPY, Settings(outputs=chosen, tolerance=0.0), np.random.default_rng(0), no_progress
+    )
+    values, weights = np.column_stack([np.ones(60), rows.inputs]), growing.weights.copy()
+    memory, errors = np.zeros((4, *weights.shape)), np.zeros_like(rows.targets)
+    phase = chosen.started(quits=99, limit=1)
+    phase[KIND] = SIGMOID_ENTROPY
+    passed, losses = [], []
+    for _ in range(31):
+        passed.append(weights.copy())
+        losses.append(loss_of(values @ weights.T, rows.targets, rows.shares, SIGMOID_ENTROPY))
+        train_outputs(values, rows.targets, rows.shares, weights, memory, errors, phase)
+    best = int(np.argmin(losses))
+    assert losses[-1] > 1.01 * losses[best]
+    stage = growing.train_outputs(None)
+    assert stage.loss == pytest.approx(losses[best], rel=1e-12)
+    np.testing.assert_array_equal(growing.weights, passed[best])

@@ -97,18 +97,21 @@ def test_meiosis_solves_parity(n_bits: int) -> None:
     assert ((changes + 1) % 50 == 0).all()
 
 
-def test_meiosis_draws_weights_around_means_and_widens_by_the_gradient() -> None:
-    """One step by the formula (Hanson 1990); that of a linear output of two weights is half as long."""
+@pytest.mark.parametrize("fade", [0.9, 0.5])
+def test_meiosis_draws_weights_around_means_and_widens_by_the_gradient_what_fades(fade: float) -> None:
+    """Steps by the formula (Hanson 1990); those of a linear output of two weights are half as long."""
     rows = Sample(np.zeros((1, 1)), np.full((1, 1), 0.3), np.ones(1))
     layout = Layout((1, 1, 1), ("linear", "linear"))
-    how = Meiosis(rate=0.1, spread_rate=0.3, spread=0.7, fade=0.9, epochs=1)
+    how = Meiosis(rate=0.1, spread_rate=0.3, spread=0.7, fade=fade, epochs=20, settling=0.0)
     found = divide(Problem(layout, "squared"), rows, how, np.random.default_rng(8), scale=1.0)
     rng = np.random.default_rng(8)
-    means = layout.initial(rng, "uniform", 1.0)
-    drawn = means + 0.7 * rng.standard_normal(4)
-    apart = drawn[1] * drawn[2] + drawn[3] - 0.3
-    slope = np.clip(apart * np.array([0.0, drawn[2], drawn[1], 1.0]), -1.0, 1.0)
-    np.testing.assert_allclose(found.theta, means - 0.05 * slope, rtol=1e-12)
+    means, spreads = layout.initial(rng, "uniform", 1.0), np.full(4, 0.7)
+    for _ in range(20):
+        drawn = means + spreads * rng.standard_normal(4)
+        apart = drawn[1] * drawn[2] + drawn[3] - 0.3
+        slope = np.clip(apart * np.array([0.0, drawn[2], drawn[1], 1.0]), -1.0, 1.0)
+        means, spreads = means - 0.05 * slope, fade * (spreads + 0.3 * np.abs(slope))
+    np.testing.assert_allclose(found.theta, means, rtol=1e-12)
 
 
 def test_means_settle_by_rprop_from_where_divisions_ended() -> None:
