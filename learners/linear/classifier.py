@@ -86,6 +86,8 @@ class LogisticClassifier(LinearEstimator, Classifier):
         if len(present) == 1:
             coefficients, intercepts = coefficients[:0], intercepts[:0]
         self.statistics_, self.standard_errors_ = _judged(fitted, response, coefficients)
+        if self.class_weight is not None:
+            self.standard_errors_[:] = np.nan  # a row counts for more than it is
         self.present_ = present.astype(np.int64)
         self._know_target(target.column)
         self.utility_ = utility
@@ -152,7 +154,7 @@ def _judged(
     deviance = 2.0 * float(design.weights @ losses)
     by_class = np.bincount(response.codes.astype(np.int64), design.weights) / design.total
     null = -2.0 * design.total * float(by_class @ np.log(by_class))
-    if fitted.penalty.is_quadratic and errors.size <= MOST_COEFFICIENTS:
+    if (fitted.penalty.is_quadratic or fitted.alpha == 0) and errors.size <= MOST_COEFFICIENTS:
         problem = problem_of(design, response.codes, response.n_classes, fitted.alpha)
         standard = coefficients * design.deviation
         intercepts = fitted.solutions.intercepts[0] + coefficients @ design.mean

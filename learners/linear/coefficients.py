@@ -63,8 +63,9 @@ class Coefficient:
         label: the class that the function is the score of; ``None`` of a regression.
         variable: what it is multiplied by.
         estimate: in the units of the data.
-        standard_error, t, p_value, low, high: ``None`` where there is no standard error; ``t`` and ``p_value`` of the
-            hypothesis that it is 0 (for a classifier by the normal distribution), the interval at the level asked for.
+        standard_error, t, p_value, low, high: ``None`` where there is none, the last four under a penalty too; ``t``
+            and ``p_value`` of the hypothesis that it is 0 (for a classifier by the normal distribution), the interval
+            at the level asked for. See :mod:`learners.linear.inference`.
     """
 
     label: Scalar | None
@@ -108,17 +109,24 @@ def variables_of(encoding: Encoding, columns: Sequence[Column]) -> list[Variable
 
 
 def coefficient(
-    label: Scalar | None, variable: Variable, estimate: float, error: float, freedom: float | None, level: float
+    label: Scalar | None,
+    variable: Variable,
+    estimate: float,
+    error: float,
+    freedom: float | None,
+    level: float | None,
 ) -> Coefficient:
     """One coefficient with its interval.
 
     Args:
         error: NaN where there is none.
         freedom: degrees of freedom of Student's t; ``None`` for the normal distribution.
-        level: of the interval.
+        level: of the interval; ``None``: no interval, no t and no p-value.
     """
     if not math.isfinite(error) or (freedom is not None and freedom <= 0):
         return Coefficient(label, variable, estimate)
+    if level is None:
+        return Coefficient(label, variable, estimate, error)
     width = _quantile(0.5 + level / 2, freedom) * error
     low, high = max(estimate - width, -1e308), min(estimate + width, 1e308)
     if error == 0:

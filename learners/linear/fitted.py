@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from learners import class_weights
 from learners.attribute_contribution import AttributeContribution, State
 from learners.base import Learner, ModelState
 from learners.explanation import Explanation
@@ -16,7 +17,7 @@ from learners.linear.additive import AdditiveFunctions, LevelPart, additive
 from learners.linear.choosing import Tried
 from learners.linear.coefficients import Coefficient, Variable, coefficient, formula_text, variables_of
 from learners.linear.explanation import ContributionExplanation, LinearPredictor
-from learners.linear.inference import Units
+from learners.linear.inference import Units, why_no_intervals
 from learners.linear_function import LARGEST
 from learners.link import Link
 from learners.preprocessing.encode import Encoding
@@ -39,6 +40,7 @@ class FittedLinear(Learner):
         present_: of a classifier the codes of the classes that occurred in training.
     """
 
+    penalty: str
     encoding_: Encoding
     coefficients_: FloatArray
     intercepts_: FloatArray
@@ -71,13 +73,20 @@ class FittedLinear(Learner):
     def _freedom(self) -> float | None:
         """Degrees of freedom of the coefficients' t; ``None`` for the normal distribution."""
 
+    @property
+    def without_intervals_(self) -> str | None:
+        """Why no coefficient has a t, p-value and interval; ``None`` where they may have."""
+        weighs = getattr(self, class_weights.PARAMETER, None) is not None
+        return why_no_intervals(self.penalty, self.alpha_, weighs_classes=weighs)
+
     def coefficients(self, level: float = 0.95) -> list[Coefficient]:
         """Every coefficient in the units of the data, function by function, each beginning with its intercept.
 
         Args:
-            level: of the intervals, between 0 and 1.
+            level: of the intervals, between 0 and 1; see :attr:`without_intervals_`.
         """
         self.check_fitted()
+        told_level = level if self.without_intervals_ is None else None
         units = Units.of(self.encoding_).of_data(self.coefficients_, self.intercepts_)
         variables = [*variables_of(self.encoding_, self.columns_), Variable("intercept")]
         order = [len(variables) - 1, *range(len(variables) - 1)]
@@ -88,7 +97,7 @@ class FittedLinear(Learner):
                 float(units[function, place]),
                 float(self.standard_errors_[function, place]),
                 self._freedom,
-                level,
+                told_level,
             )
             for function, label in enumerate(self.function_labels_)
             for place in order

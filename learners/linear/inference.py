@@ -1,8 +1,13 @@
-"""How sure coefficients are: standard errors in the units of the data.
+"""How sure coefficients are: standard errors in the units of the data, and when they tell intervals.
 
-Weights count rows: a row of weight 2 is two rows. Of a ridge these are the deviations of its coefficients in repeated
-samples, not counted that a ridge shrinks them on purpose. A coefficient that collinear variables leave open has none,
-and so have all of a lasso or elastic net, whose choice of variables no such formula covers.
+Weights count rows: a row of weight 2 is two rows. A standard error is the deviation of a coefficient in repeated
+samples, of a ridge by Hoerl and Kennard (Ridge regression, 1970) and le Cessie and van Houwelingen (Ridge estimators in
+logistic regression, 1992). A coefficient that collinear variables leave open has none, and so have all of a lasso or
+elastic net, whose choice of variables no such formula covers, and all where classes count more than their rows do.
+
+t, p-values and intervals take an estimate for unbiased, as least squares and maximum likelihood are, the latter with
+many rows. A penalty draws estimates to 0, by how much depends on what is not known, so none of these hold (Goeman,
+Meijer and Chaturvedi, L1 and L2 penalized regression models, 2018): they are told without penalty only.
 """
 
 from __future__ import annotations
@@ -20,6 +25,31 @@ from learners.types import Array, FloatArray
 
 #: A coefficient of which a larger share than this lies where the rows do not vary is open.
 _OPEN = 1e-8
+
+
+def why_no_intervals(penalty: str, alpha: float, *, weighs_classes: bool) -> str | None:
+    """Why coefficients have no t, p-value and interval; ``None`` where they may have them.
+
+    Args:
+        penalty: the parameter. alpha: with which the model was learned in the end.
+        weighs_classes: whether classes count otherwise than by their rows.
+    """
+    if alpha > 0 and penalty == "none":
+        return (
+            f"the classes are separable, so there is no estimate without penalty; that of a ridge (alpha = {alpha:g}) "
+            "is drawn to 0, and has no t, p-value or interval"
+        )
+    if alpha > 0:
+        return (
+            f"the penalty ({penalty}, alpha = {alpha:g}) draws the coefficients to 0, so t, p-values and intervals, "
+            "which are of unbiased estimates, would mislead; train with penalty = none to have them"
+        )
+    if weighs_classes:
+        return (
+            "class_weight counts classes otherwise than by their rows, so there are no standard errors, p-values and "
+            "intervals; train without it to have them"
+        )
+    return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,7 +102,8 @@ def _judged(fitted: Fitted, response: Gaussian) -> tuple[dict[str, float | None]
     centred, _ = response.centred(design)
     left, total = float(shares @ rest**2), float(shares @ centred**2)
     explained = 1.0 - left / total if total > 0 else None
-    if fitted.penalty.is_quadratic:
+    is_quadratic = fitted.penalty.is_quadratic or fitted.alpha == 0
+    if is_quadratic:
         used = float((factored.singular**2 / (factored.singular**2 + fitted.alpha)).sum())
     else:
         used = float(np.count_nonzero(fitted.solutions.coefficients[0]))
@@ -110,7 +111,7 @@ def _judged(fitted: Fitted, response: Gaussian) -> tuple[dict[str, float | None]
     variance = left * design.total / freedom if freedom > 0 else float("nan")
     n_variables = design.encoding.n_variables
     errors = np.full((1, n_variables + 1), np.nan)
-    if fitted.penalty.is_quadratic and freedom > 0:
+    if is_quadratic and freedom > 0:
         with np.errstate(over="ignore", under="ignore"):
             found = of_least_squares(design, factored, Units.of(design.encoding), fitted.alpha, variance)
             errors = np.minimum(np.ldexp(found, response.exponent), LARGEST).astype(np.float64)

@@ -25,6 +25,7 @@ def coefficients_json(model: ServedModel, level: float) -> dict[str, Any]:
         "alpha": learner.alpha_,
         "degree": learner.degree_,
         "level": level,
+        "without_intervals": learner.without_intervals_,
         "formula": learner.formula(),
         "coefficients": [one.to_json() for one in learner.coefficients(level)],
         "statistics": learner.statistics_,

@@ -83,10 +83,15 @@ class Coefficient(Answer):
     unit: float | None = None
     estimate: float
     standard_error: float | None = Field(
-        description="null where there is none: with a penalty that leaves variables out (lasso, elastic-net), where "
-        "no degree of freedom is left, of a variable that follows from others, and of very many coefficients of classes"
+        description="deviation of the estimate in repeated samples, of a ridge about what it estimates, which is "
+        "nearer to 0 than the truth; null where there is none: with a penalty that leaves variables out (lasso, "
+        "elastic-net) or `class_weight`, where no degree of freedom is left, of a variable that follows from others, "
+        "and of very many coefficients of classes"
     )
-    t: float | None = Field(description="estimate divided by standard error")
+    t: float | None = Field(
+        description="estimate divided by standard error; with p-value and interval null under a penalty, too, see "
+        "`without_intervals`"
+    )
     p_value: float | None = Field(
         description="two-sided, of t under the hypothesis of 0: Student's t, for a classifier the normal distribution"
     )
@@ -120,6 +125,10 @@ class Coefficients(Answer):
     )
     degree: int
     level: float = Field(description="of the confidence intervals")
+    without_intervals: str | None = Field(
+        description="why no coefficient has a t, p-value and interval: these are of estimates without penalty; null "
+        "where they have, but for coefficients without standard error"
+    )
     formula: str
     coefficients: list[Coefficient]
     statistics: dict[str, float | None]

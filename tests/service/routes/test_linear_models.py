@@ -62,6 +62,7 @@ def test_longleys_coefficients_come_with_every_digit(api: Api) -> None:
     assert rows["year"]["estimate"] == pytest.approx(1829.15146461, rel=1e-10)
     assert rows["year"]["low"] < rows["year"]["estimate"] < rows["year"]["high"]
     assert rows["year"]["t"] == pytest.approx(rows["year"]["estimate"] / rows["year"]["standard_error"])
+    assert answer["without_intervals"] is None
     assert answer["statistics"]["r_squared"] == pytest.approx(0.995479004577296, rel=1e-12)
     assert answer["formula"].startswith("-3482258.6345")
     wider = {row["variable"]: row for row in coefficients(api, "jobs", level=0.99)["coefficients"]}
@@ -71,6 +72,14 @@ def test_longleys_coefficients_come_with_every_digit(api: Api) -> None:
     text = api.get("/api/v1/models/jobs/coefficients", params={"format": "text"})
     assert text.headers["content-type"] == "text/plain; charset=utf-8"
     assert text.text == answer["formula"] + "\n"
+
+
+def test_a_penalty_leaves_no_p_value_and_says_so(api: Api) -> None:
+    answer = coefficients(api, "golf")
+    assert "the penalty (ridge, alpha = 0.001)" in answer["without_intervals"]
+    assert {(row["t"], row["p_value"], row["low"], row["high"]) for row in answer["coefficients"]} == {(None,) * 4}
+    assert all(row["standard_error"] > 0 for row in answer["coefficients"])
+    assert "separable" in coefficients(api, "parted")["without_intervals"]
 
 
 def test_what_was_tried_is_told(api: Api) -> None:
