@@ -12,6 +12,7 @@ Rows with a missing cell, and levels, have no place in it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from learners.types import Array, FloatArray, Int32Array, IntArray
 
 #: Rows in a pool at most, when it is made.
 LEAF_ROWS = 12
+#: Rows that are compared at once, on average at least: sooner than the boxes of fewer are looked at.
+COMPARED_ROWS = 24
 #: A pool of so many times more rows is out of balance.
 _IMBALANCE = 4
 
@@ -51,6 +54,18 @@ class KdTree:
     def n_rows(self) -> int:
         return len(self.rows)
 
+    @cached_property
+    def searched(self) -> tuple[Array, ...]:
+        """What :func:`~learners.neighbors.search.walk.search_tree` walks: the tree up to a level of larger pools."""
+        n_pools, width = len(self.start) - 1, 1
+        while n_pools > 1 and self.n_rows < COMPARED_ROWS * n_pools:
+            n_pools, width = n_pools // 2, 2 * width
+        inner = (self.axis[: n_pools - 1], self.split[: n_pools - 1], self.boxes[: 2 * n_pools - 1])
+        start = self.start[::width]
+        bounds = zip(start[:-1].tolist(), start[1:].tolist(), strict=True)
+        points = np.concatenate([self.points[:, first:last].ravel() for first, last in bounds])
+        return tuple(fixed(array) for array in (*inner, start, self.rows, points))
+
     def nearest(self, queries: FloatArray, k: int) -> Found:
         """The nearest k <= n rows of each query, shape (m, d) without missing cells."""
         return self.visits(queries, k)[0]
@@ -61,9 +76,7 @@ class KdTree:
         powers = np.empty((len(queries), k))
         seen = np.empty(len(queries), np.int64)
         order = np.argsort(self.leaf_of(queries), kind="stable")  # neighbours in turn read the same memory
-        arrays = (self.axis, self.split, self.boxes, self.start, self.rows, self.points)
-        tree = tuple(fixed(array) for array in arrays)
-        search_tree(float(self.p), tree, fixed(queries), fixed(order), (found_rows, powers, seen))
+        search_tree(float(self.p), self.searched, fixed(queries), fixed(order), (found_rows, powers, seen))
         return Found(found_rows, powers), seen
 
     def leaf_of(self, points: FloatArray) -> IntArray:
