@@ -158,7 +158,7 @@ class _Deferred:
             if self._compiled is None:
                 import numba
 
-                function = _resolved(self.py_func)
+                function = resolved(self.py_func)
                 from learners._linking import InnerCompiler, OuterCompiler
                 from learners._sharing import share
 
@@ -168,7 +168,7 @@ class _Deferred:
                 if self._is_lean:
                     options["_nrt"] = False
                 self._compiled = numba.njit(nogil=True, error_model="numpy", **options)(function)
-                share(self._compiled, _digest(self.py_func), is_inner=self._is_inner)
+                share(self._compiled, digest_of(self.py_func), is_inner=self._is_inner)
                 function.__globals__[function.__name__] = self._compiled  # for one that calls itself
                 if not self._is_inner and self.py_func.__globals__.get(self.py_func.__name__) is self:
                     self.py_func.__globals__[self.py_func.__name__] = self._compiled
@@ -176,14 +176,14 @@ class _Deferred:
 
 
 @cache
-def _digest(function: FunctionType) -> str:
+def digest_of(function: FunctionType) -> str:
     """A hash of the code and the constants of a kernel and of all that it calls."""
     found = hashlib.sha256(repr(_content(function.__code__)).encode())
     for name in function.__code__.co_names:
         named = function.__globals__.get(name)
         called = getattr(named, "py_func", None)
         if called is not None and called.__code__ is not function.__code__:
-            found.update(_digest(called).encode())
+            found.update(digest_of(called).encode())
         elif isinstance(named, int | float | str | tuple):
             found.update(repr(named).encode())
         elif getattr(named, "__module__", None) == "learners._lanes":
@@ -206,7 +206,7 @@ def _content(code: CodeType) -> tuple[Any, ...]:
     return (code.co_code, code.co_names, code.co_varnames, code.co_freevars, constants)
 
 
-def _resolved(function: FunctionType) -> FunctionType:
+def resolved(function: FunctionType) -> FunctionType:
     """The function with numba's objects in place of the deferred kernels that it names: numba knows only its own.
 
     A copy with names of its own: the function as written, run as plain Python, must never meet an inner

@@ -17,9 +17,12 @@ import numpy as np
 from learners.base import Learner
 from learners.catalog import LEARNERS, get
 from learners.errors import LearnerError
+from learners.neighbors.search.one import nearest_one
 from learners.params import Parameter
 from learners.table import MISSING, Column, Kind, Series, Table
 
+#: What processes without numba can load.
+NATIVE = (nearest_one,)
 _ROWS = 24
 _SOURCES = Path(__file__).parent
 _PROCESSORS = Path("/proc/cpuinfo")
@@ -43,8 +46,31 @@ def marks() -> Path | None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
         return None
-    complete = all((folder / learner.name).exists() for learner in LEARNERS)
-    return folder if complete or os.access(folder, os.W_OK) else None
+    return folder if is_complete(folder) or os.access(folder, os.W_OK) else None
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether word of every learner's kernels is in a folder, and the functions that processes without numba load."""
+    return all((folder / learner.name).exists() for learner in LEARNERS) and all(one.is_in(folder) for one in NATIVE)
+
+
+def compile_native(folder: Path) -> None:
+    """Put the functions that processes without numba load into a folder."""
+    for one in NATIVE:
+        one.write(folder)
+
+
+def load_native(folder: Path) -> bool:
+    """Load these functions; whether all are there and are loaded now.
+
+    Raises:
+        OSError, RuntimeError: see :meth:`learners._native.NativeFunction.load`.
+    """
+    if not all(one.is_in(folder) for one in NATIVE):
+        return False
+    for one in NATIVE:
+        one.load(folder)
+    return all(one.loaded is not None for one in NATIVE)
 
 
 def _fingerprint() -> str:

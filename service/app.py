@@ -18,6 +18,7 @@ from service.metrics import Metrics
 from service.operations import health
 from service.operations.ingesting import Ingester
 from service.operations.keys import Keyring, is_loopback
+from service.operations.machine_code import MachineCode
 from service.operations.serving import ChangeWatcher, Serving
 from service.services import Services
 from service.settings import Settings
@@ -113,7 +114,13 @@ def _life_of(services: Services) -> Life:
             changes.REGISTRY: services.serving.catch_up,
             changes.KEYS: lambda: services.keyring.load(services.store),
         }
-        watcher = ChangeWatcher(services.store, actions, besides=services.metrics.publish)
+        machine_code = MachineCode(lambda: services.serving.models)
+
+        def besides() -> None:
+            services.metrics.publish()
+            machine_code.look()
+
+        watcher = ChangeWatcher(services.store, actions, besides=besides)
         watcher.start()
         try:
             yield

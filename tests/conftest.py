@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from learners.compilation import compile_native, load_native, marks
 from service.store.session import Store
 from tests.postgres import Postgres, running_postgres
 
@@ -156,3 +157,13 @@ def store(database_url: str) -> Iterator[Store]:
     opened = Store(database_url)
     yield opened
     opened.dispose()
+
+
+@pytest.fixture(scope="session")
+def native_folder() -> Path:
+    """Where the functions lie that processes without numba load; compiled once, and loaded here too."""
+    folder = marks()
+    assert folder is not None
+    compile_native(folder)
+    assert load_native(folder)
+    return folder

@@ -132,6 +132,25 @@ def fit_coordinates(table: Table, weights: FloatArray, p: float, scaling: str, *
     return Coordinates(table.columns, scaled, factor, metric)
 
 
+def refuse_huge(table: Table, scaling: str, power: float) -> None:
+    """Refuse columns whose numbers, unscaled, have no finite powers.
+
+    Raises:
+        DataError: names the column.
+    """
+    if scaling != "none":
+        return
+    largest = largest_coordinate(power)
+    for index, column in enumerate(table.columns):
+        cells = np.abs(table.values[:, index])
+        if column.is_numeric and (cells > largest).any():
+            raise DataError(
+                f"column {quoted(column.name)} reaches {np.nanmax(cells):g} in magnitude; unscaled, with this metric, "
+                f"at most {largest:g} is allowed",
+                field=column.name,
+            )
+
+
 def own_coordinates(table: Table, function: Distance) -> Coordinates:
     """Cells as they are, compared by a caller's own function."""
     n_columns = table.n_columns

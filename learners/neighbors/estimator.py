@@ -6,14 +6,14 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from learners.base import Learner, ModelState
-from learners.errors import DataError, ModelFormatError, ParameterError, quoted
-from learners.neighbors.coordinates import Coordinates, fit_coordinates, own_coordinates
-from learners.neighbors.distances import LARGEST_P, METRICS, Distance, Metric, largest_coordinate
+from learners.errors import ModelFormatError, ParameterError, quoted
+from learners.neighbors.coordinates import Coordinates, fit_coordinates, own_coordinates, refuse_huge
+from learners.neighbors.distances import LARGEST_P, METRICS, Distance, Metric
 from learners.neighbors.electorate import Electorate
 from learners.neighbors.explanation import Neighbour, NeighbourExplanation
 from learners.neighbors.index import RowIndex, make_index
@@ -59,6 +59,8 @@ class FittedNeighbors(Learner):
     """
 
     distance_function_: Distance | None = None
+    #: Whether an answer depends on where the row lies among its neighbours, not on their distances alone.
+    _answers_by_place: ClassVar[bool] = False
 
     coordinates_: Coordinates
     index_: RowIndex
@@ -229,14 +231,19 @@ class NeighborsEstimator(FittedNeighbors):
         votes, n_classes = votes_of(counts, distances, self._kernel), len(self.target_.levels)
         return Electorate(index, found.rows, distances, counts, votes, self.numbers_[found.rows], n_classes)
 
-    def answers_from(self, table: Table, found: Found) -> FloatArray:
-        """What neighbours that were found already make of some rows, shape (n, answers).
+    def answer_from(self, cells: Sequence[float], found: Found) -> list[float]:
+        """What neighbours that were found already make of one row: class probabilities, or the one value.
 
         Args:
-            table: the rows, of the model's columns.
-            found: for each the nearest rows, so many that their weights reach k.
+            cells: the row, of the model's columns.
+            found: the nearest rows, of weight 1, of which each has a whole vote.
         """
-        return self._answer(self.coordinates_.of(table), self._elected(self.index_, found))
+        if not self._answers_by_place:
+            point = np.empty((1, 0))
+        else:
+            point = self.coordinates_.of(Table(self.columns_, np.array([cells], dtype=np.float64)))
+        answers: list[float] = self._answer(point, self._elected(self.index_, found))[0].tolist()
+        return answers
 
     def _asked(self, X: Any) -> tuple[FloatArray, RowIndex]:
         """The points of a question, and the fitted rows compared as its texts and sequences ask."""
@@ -384,22 +391,3 @@ def column_factors(given: Mapping[str, float] | None, names: Sequence[str]) -> F
     if not factors.any():
         raise ParameterError(f"{COLUMN_WEIGHTS} gives every column the weight 0", field=COLUMN_WEIGHTS)
     return np.asarray(factors / factors.max())
-
-
-def refuse_huge(table: Table, scaling: str, power: float) -> None:
-    """Refuse columns whose numbers, unscaled, have no finite powers.
-
-    Raises:
-        DataError: names the column.
-    """
-    if scaling != "none":
-        return
-    largest = largest_coordinate(power)
-    for index, column in enumerate(table.columns):
-        cells = np.abs(table.values[:, index])
-        if column.is_numeric and (cells > largest).any():
-            raise DataError(
-                f"column {quoted(column.name)} reaches {np.nanmax(cells):g} in magnitude; unscaled, with this metric, "
-                f"at most {largest:g} is allowed",
-                field=column.name,
-            )

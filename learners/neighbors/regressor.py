@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,8 +14,9 @@ from learners.neighbors.explanation import Bounds, NeighbourExplanation, Omitted
 from learners.neighbors.fitting import fit_rows
 from learners.neighbors.intervals import number_interval
 from learners.neighbors.left_out import is_exact, left_out_answers
+from learners.neighbors.search.found import Found
 from learners.neighbors.training_rows import Rows
-from learners.neighbors.voting import mean_of, median_of
+from learners.neighbors.voting import mean_of, mean_of_equals, median_of, median_of_equals
 from learners.params import choice, learner
 from learners.table import OPEN_KINDS
 from learners.types import FloatArray
@@ -113,6 +115,12 @@ class NearestNeighborsRegressor(NumbersOfNeighbors):
     def _answer(self, points: FloatArray, electorate: Electorate) -> FloatArray:
         combine = median_of if self.answer == "median" else mean_of
         return combine(electorate.votes, electorate.numbers)[:, None]
+
+    def answer_from(self, cells: Sequence[float], found: Found) -> list[float]:
+        if self.kernel != "uniform":
+            return super().answer_from(cells, found)
+        combine = median_of_equals if self.answer == "median" else mean_of_equals
+        return [combine(self.numbers_[found.rows[0]].tolist())]
 
     def _explained(
         self, point: FloatArray, electorate: Electorate, row: int, answer: FloatArray

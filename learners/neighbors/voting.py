@@ -9,6 +9,7 @@ leave the vote to the exact matches alone.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,3 +114,20 @@ def median_of(votes: FloatArray, numbers: FloatArray) -> FloatArray:
     upper = np.argmax(cumulated > half + slack, axis=1)[:, None]
     low, high = np.take_along_axis(ordered, lower, 1)[:, 0], np.take_along_axis(ordered, upper, 1)[:, 0]
     return np.asarray(low / 2 + high / 2)
+
+
+def mean_of_equals(numbers: Sequence[float]) -> float:
+    """:func:`mean_of` of some numbers with a vote each, to the bit: of a few sooner than by arrays."""
+    vote = 1.0 / len(numbers)
+    total = vote * numbers[0]
+    for number in numbers[1:]:
+        total += vote * number
+    if total == 0:  # whose sign depends on how arrays are cut to a range
+        return float(mean_of(np.full((1, len(numbers)), vote), np.array([numbers]))[0])
+    return min(max(total, min(numbers)), max(numbers))
+
+
+def median_of_equals(numbers: Sequence[float]) -> float:
+    """:func:`median_of` of some numbers with a vote each."""
+    ordered = sorted(numbers)
+    return ordered[(len(ordered) - 1) // 2] / 2 + ordered[len(ordered) // 2] / 2

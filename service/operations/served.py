@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -264,6 +265,16 @@ class ServedModel:
             answers.append(members)
         return answers
 
+    @property
+    def gains_by_machine_code(self) -> bool:
+        """Whether its rows would be answered sooner by machine code (:mod:`service.operations.machine_code`)."""
+        return self._neighbours is not None and self._neighbours.gains_by_machine_code
+
+    def take_up_machine_code(self) -> None:
+        """Answer by machine code, which is loaded."""
+        if self._neighbours is not None:
+            self._neighbours.take_up_machine_code()
+
     def answers_quickly(self, n_rows: int, *, complete: bool) -> bool:
         """Whether so many rows may be answered on the event loop; ``complete`` where no value of theirs is missing."""
         learner = self.learner
@@ -342,7 +353,8 @@ class ServedModel:
         ]
 
     def _check_finite(self, numbers: FloatArray | list[float]) -> None:
-        if not np.isfinite(numbers).all():
+        finite = all(map(isfinite, numbers)) if isinstance(numbers, list) else np.isfinite(numbers).all()
+        if not finite:
             raise FloatingPointError(f"{self.identity.name}:{self.identity.version} answered {numbers}")
 
 

@@ -1,6 +1,7 @@
-"""What makes one row by nearest neighbours cheap: the rows that may be near are kept for each cell of the kd-tree.
+"""What makes one row by nearest neighbours cheap: machine code that walks the kd-tree, once it is loaded.
 
-Where there is no tree, or most rows are near everywhere, one product in single precision tells what need be measured.
+Until then the rows that may be near are kept for each cell of the tree. Where there is no tree, or most rows are near
+everywhere, one product in single precision tells what need be measured.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from typing import TypeAlias
 import numpy as np
 
 from learners.base import Learner
+from learners.neighbors.distances import largest_coordinate
 from learners.neighbors.estimator import NeighborsEstimator
 from learners.neighbors.index import RowIndex
 from learners.neighbors.search.cells import CellSearch
 from learners.neighbors.search.found import Found
 from learners.neighbors.search.kd_tree import KdTree
+from learners.neighbors.search.one import MOST_DOUBLINGS, MOST_K, OneSearch
 from learners.neighbors.search.scan import ScanSearch
-from learners.table import Table
-from learners.types import FloatArray, IntArray
+from learners.types import Array, FloatArray, IntArray
 
 #: Nodes beyond which a tree is not copied into lists.
 _MAX_NODES = 400_000
@@ -29,39 +31,43 @@ _MAX_SCANNED = 2_000_000
 _MAX_K = 1_000
 #: The powers of differences that are the same however they are computed.
 _EXACT_POWERS = (1.0, 2.0, inf)
+#: Rows from which on machine code is worth its memory.
+_MANY_ROWS = 1_000
 #: Combinations of neighbours' classes whose answers are kept.
 _MAX_KNOWN = 20_000
 
 #: Writes an answer as JSON.
 Write: TypeAlias = Callable[[list[float]], bytes]
+#: Rows and powers of their distances, both (k,), the nearest first; or an answer that is known already.
+Nearest: TypeAlias = tuple[IntArray, FloatArray] | bytes
 
 
 class NeighboursOfOne:
-    """Answers single rows of numbers, to the bit as the learner does.
+    """Answers single rows of numbers, to the bit as the learner does. Threads may share it.
 
     Args:
         learner: fitted over rows of weight 1, all numbers known, see :func:`neighbours_of_one`.
     """
 
     def __init__(self, learner: NeighborsEstimator) -> None:
-        index, coordinates = learner.index_, learner.coordinates_
         self._learner = learner
-        k = int(min(learner.k_, index.n_rows))
-        scaling = coordinates.scaling
-        numbers = (scaling.exponent, scaling.offset, scaling.unit, coordinates.factor)
-        self._scales = [(place, *(array[place].item() for array in numbers)) for place in index.active.tolist()]
+        self._k = int(min(learner.k_, learner.index_.n_rows))
         alike = learner.kernel == "uniform" and learner.capabilities.task == "classification"
         few = alike and len(learner.target_.levels) < np.iinfo(np.int16).max
         #: The rows' classes, if an answer follows from those of the neighbours in their order alone.
         self._codes = learner.numbers_.astype(np.int16) if few else None
-        self._cells: CellSearch | None = None
-        self._scan: ScanSearch | None = None
-        tree = index.tree
-        if tree is not None and _has_cells(tree):
-            self._cells, self._starts = CellSearch(tree, k, self._codes), tree.start.tolist()
-        if _can_scan(index, k):
-            points = np.ascontiguousarray(index.points[:, index.active])
-            self._scan = ScanSearch(points, k, None if tree is None else tree.rows)
+        self._way: _ByArrays | _ByMachineCode = _ByArrays(learner, self._k, self._codes)
+
+    @property
+    def gains_by_machine_code(self) -> bool:
+        """Whether rows would be answered sooner by machine code than they are."""
+        if self._learner.index_.n_rows < _MANY_ROWS or isinstance(self._way, _ByMachineCode):
+            return False
+        return _ByMachineCode.covers(self._learner, self._k)
+
+    def take_up_machine_code(self) -> None:
+        """Answer by machine code from now on, which is loaded."""
+        self._way = _ByMachineCode(self._learner, self._k, self._codes)
 
     def members(self, cells: Sequence[float], known: dict[bytes, bytes], write: Write) -> bytes | None:
         """A row's answer, no cell of which may be missing; ``None`` where the row goes the general way.
@@ -71,42 +77,96 @@ class NeighboursOfOne:
             known: answers by the neighbours' classes in their order, where these alone decide.
             write: an answer from what the learner makes of the neighbours: class probabilities, or the one value.
         """
-        point = self._point(cells)
-        if point is None:
-            return None
-        found = None
-        leaf = None if self._cells is None else self._cells.leaf(point)
-        cell = None if self._cells is None or leaf is None else self._cells.cell(point, leaf)
-        if self._cells is not None and cell is not None:
-            if cell.alike is not None and cell.alike in known:
-                return known[cell.alike]
-            found = self._cells.nearest(point, cell)
-        elif self._scan is not None:
-            found = self._scan.nearest(point, None if leaf is None else self._starts[leaf])
-        return None if found is None else self._answer(cells, found, known, write)
-
-    def _point(self, cells: Sequence[float]) -> list[float] | None:
-        """A row's coordinates in the columns of weight; ``None`` where they are not finite."""
         try:
-            return [
-                (ldexp(cells[place], exponent) - offset) / unit * factor
-                for place, exponent, offset, unit, factor in self._scales
-            ]
-        except OverflowError:
+            found = self._way.nearest(cells, known)
+        except OverflowError:  # no double
             return None
-
-    def _answer(
-        self, cells: Sequence[float], found: tuple[IntArray, FloatArray], known: dict[bytes, bytes], write: Write
-    ) -> bytes:
+        if found is None or isinstance(found, bytes):
+            return found
         rows, powers = found
         key = None if self._codes is None else self._codes[rows].tobytes()
         members = known.get(key) if key is not None else None
         if members is None:
-            row = Table(self._learner.columns_, np.array([cells], dtype=np.float64))
-            members = write(self._learner.answers_from(row, Found(rows[None], powers[None]))[0].tolist())
+            members = write(self._learner.answer_from(cells, Found(rows[None], powers[None])))
             if key is not None and len(known) < _MAX_KNOWN:
                 known[key] = members
         return members
+
+
+class _ByMachineCode:
+    """The nearest rows by the walk of the tree that batches are answered by."""
+
+    def __init__(self, learner: NeighborsEstimator, k: int, codes: Array | None) -> None:
+        tree = learner.index_.tree
+        if tree is None:
+            raise TypeError("there is no tree")
+        scaling, factor, active = learner.coordinates_.scaling, learner.coordinates_.factor, learner.index_.active
+        scales = (np.ldexp(1.0, scaling.exponent), scaling.offset, scaling.unit, factor)
+        scales_of = np.ascontiguousarray(np.column_stack(scales)[active])
+        self._search = OneSearch(tree, k, active, scales_of, largest_coordinate(tree.p), codes)
+        self._tells_codes = codes is not None
+
+    @staticmethod
+    def covers(learner: NeighborsEstimator, k: int) -> bool:
+        """Whether a learner's rows can be answered so."""
+        index, scaling = learner.index_, learner.coordinates_.scaling
+        if index.tree is None or index.tree.p not in _EXACT_POWERS or k > MOST_K:
+            return False
+        active = index.active
+        return bool((scaling.unit[active] > 0).all() and (scaling.exponent[active] <= MOST_DOUBLINGS).all())
+
+    def nearest(self, cells: Sequence[float], known: dict[bytes, bytes]) -> Nearest | None:
+        """What is near a row; ``None`` where another search is due."""
+        search = self._search
+        found = search.nearest(cells)
+        if found is None:
+            return None
+        if self._tells_codes:
+            members = known.get(search.labels(found))
+            if members is not None:
+                return members
+        return search.rows(found)
+
+
+class _ByArrays:
+    """The nearest rows by operations on whole arrays: from cells, or by looking at all rows."""
+
+    def __init__(self, learner: NeighborsEstimator, k: int, codes: Array | None) -> None:
+        index, coordinates = learner.index_, learner.coordinates_
+        scaling = coordinates.scaling
+        numbers = (scaling.exponent, scaling.offset, scaling.unit, coordinates.factor)
+        self._scales = [(place, *(array[place].item() for array in numbers)) for place in index.active.tolist()]
+        self._cells: CellSearch | None = None
+        self._scan: ScanSearch | None = None
+        tree = index.tree
+        if tree is not None and _has_cells(tree):
+            self._cells, self._starts = CellSearch(tree, k, codes), tree.start.tolist()
+        if _can_scan(index, k):
+            points = np.ascontiguousarray(index.points[:, index.active])
+            self._scan = ScanSearch(points, k, None if tree is None else tree.rows)
+
+    def nearest(self, cells: Sequence[float], known: dict[bytes, bytes]) -> Nearest | None:
+        """What is near a row; ``None`` where another search is due."""
+        point = self._point(cells)
+        leaf = None if self._cells is None else self._cells.leaf(point)
+        cell = None if self._cells is None or leaf is None else self._cells.cell(point, leaf)
+        if self._cells is not None and cell is not None:
+            members = known.get(cell.alike) if cell.alike is not None else None
+            return self._cells.nearest(point, cell) if members is None else members
+        if self._scan is not None:
+            return self._scan.nearest(point, None if leaf is None else self._starts[leaf])
+        return None
+
+    def _point(self, cells: Sequence[float]) -> list[float]:
+        """A row's coordinates in the columns of weight.
+
+        Raises:
+            OverflowError: they are not finite.
+        """
+        return [
+            (ldexp(cells[place], exponent) - offset) / unit * factor
+            for place, exponent, offset, unit, factor in self._scales
+        ]
 
 
 def neighbours_of_one(learner: Learner) -> NeighboursOfOne | None:

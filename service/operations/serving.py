@@ -62,13 +62,18 @@ class Serving:
         self._counter = 0
 
     @property
+    def models(self) -> list[ServedModel]:
+        """Those in memory."""
+        return list(self._models.values())
+
+    @property
     def n_models(self) -> int:
         return len(self._models)
 
     @property
     def n_bytes(self) -> int:
         """Size of all models in memory."""
-        return sum(model.size for model in list(self._models.values()))
+        return sum(model.size for model in self.models)
 
     def known(self, workspace: str, reference: str) -> ServedModel | None:
         """The model of a reference, if it is in memory. Never waits."""

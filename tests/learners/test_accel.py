@@ -16,7 +16,7 @@ import pytest
 from learners import _sharing
 from learners._accel import (
     INTERPRETED,
-    _digest,
+    digest_of,
     helping,
     inner_kernel,
     kernel,
@@ -173,6 +173,6 @@ def test_a_helper_compiles_inner_kernels_last_one_first_with_the_types_they_are_
         assert made["total"](numbers) == 2.5
     inner = [made[name].dispatcher() for name in ("half", "quarter", "third")]
     assert [len(dispatcher.signatures) for dispatcher in inner] == [1, 1, 1]
-    digests = [_digest(made[name].py_func) for name in ("half", "third", "quarter")]
+    digests = [digest_of(made[name].py_func) for name in ("half", "third", "quarter")]
     first = list(dict.fromkeys(work.split()[0] for work in names))
     assert first[:3] == digests

@@ -15,7 +15,7 @@ from learners import catalog
 from learners._accel import helping, uncompiled
 from learners._turns import telling
 from learners.base import Progress
-from learners.compilation import choices, compile_choice, compile_default, marks
+from learners.compilation import choices, compile_choice, compile_default, compile_native, is_complete, marks
 
 #: A tree of so many cells is grown in a few seconds by plain Python.
 _FEW_CELLS = 30_000
@@ -39,11 +39,12 @@ def compile_ahead(done: Path) -> None:
         if not (done / learner.name).exists():
             compile_default(learner)
             (done / learner.name).touch()
+    compile_native(done)
 
 
 def is_compiled(done: Path) -> bool:
     """Whether :func:`compile_ahead` has nothing left to do."""
-    return all((done / learner.name).exists() for learner in catalog.LEARNERS)
+    return is_complete(done)
 
 
 def compile_for_good() -> None:
@@ -55,6 +56,7 @@ def compile_for_good() -> None:
     done = marks()
     if done is not None:
         _leave_word(done)
+        compile_native(done)
 
 
 def _leave_word(done: Path) -> None:

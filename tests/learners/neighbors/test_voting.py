@@ -2,8 +2,20 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from learners.neighbors.voting import KERNELS, Kernel, class_shares, counted, mean_of, median_of, votes_of
+from learners.neighbors.voting import (
+    KERNELS,
+    Kernel,
+    class_shares,
+    counted,
+    mean_of,
+    mean_of_equals,
+    median_of,
+    median_of_equals,
+    votes_of,
+)
 
 DISTANCES = np.array([[1.0, 2.0, 4.0]])
 ONES = np.ones((1, 3))
@@ -60,3 +72,10 @@ def test_the_median_is_the_middle_of_two_where_half_lies_on_either_side():
     assert median_of(np.full((1, 4), 0.25), numbers)[0] == 2.5
     assert median_of(np.array([[0.4, 0.1, 0.25, 0.25]]), numbers)[0] == 3.0
     assert median_of(np.array([[0.0, 0.5, 0.5, 0.0]]), numbers)[0] == 2.0
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=300))
+def test_numbers_with_a_vote_each_are_answered_as_others_to_the_bit(numbers):
+    votes = np.full((1, len(numbers)), 1.0 / len(numbers))
+    wanted = [function(votes, np.array([numbers]))[0].item() for function in (mean_of, median_of)]
+    assert [one.hex() for one in (mean_of_equals(numbers), median_of_equals(numbers))] == [one.hex() for one in wanted]

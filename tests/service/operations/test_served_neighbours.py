@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from learners.neighbors import NearestNeighborsClassifier, NearestNeighborsRegressor
+from learners.neighbors import LocalLinearRegressor, NearestNeighborsClassifier, NearestNeighborsRegressor
 from learners.table import Column, Kind, Series, Table
-from service.operations.served_neighbours import neighbours_of_one
+from service.operations.served import ServedModel
+from service.operations.served_neighbours import _ByMachineCode, neighbours_of_one
 from tests.service.operations.serving_models import serve
 
 NAMES = ("no", "yes", "perhaps")
@@ -65,3 +68,87 @@ def test_what_neither_way_covers_goes_the_general_way() -> None:
     hashed.index_ = replace(hashed.index_, tables=object())  # whose answers may be others
     assert neighbours_of_one(model.learner) is not None
     assert neighbours_of_one(hashed) is None
+
+
+@st.composite
+def models(draw: st.DrawFn) -> tuple[ServedModel, np.ndarray]:
+    """A model of any table and any way to answer, and rows to ask, all of whose cells are known."""
+    n_rows, n_columns = draw(st.integers(2, 200)), draw(st.integers(1, 5))
+    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+    values = generator.integers(0, draw(st.integers(2, 9)), (n_rows, n_columns)).astype(float)
+    columns = [Column(f"x{place}") for place in range(n_columns)]
+    if draw(st.booleans()):
+        columns[-1] = Column("level", Kind.NOMINAL, tuple("abcdefghi"))
+    asked = np.vstack([values[:8], values[:4]])
+    asked[8:, :-1] += 0.25
+    if draw(st.booleans()):
+        values[generator.random(values.shape) < 0.2] = np.nan
+    total = generator.normal(size=n_rows) if draw(st.booleans()) else np.zeros(n_rows)
+    parameters = {
+        "k": draw(st.integers(1, n_rows)),
+        "metric": draw(st.sampled_from(["euclidean", "manhattan", "chebyshev", "minkowski"])),
+        "kernel": draw(st.sampled_from(["uniform", "uniform", "inverse", "gaussian"])),
+        "scaling": draw(st.sampled_from(["range", "standard", "none"])),
+    }
+    if draw(st.booleans()):
+        target = Series(Column("y", Kind.NOMINAL, NAMES), np.digitize(total, [-0.5, 0.8]).astype(float))
+        learner: Any = NearestNeighborsClassifier(**parameters)
+    else:
+        target = Series(Column("y"), total)
+        kind = draw(st.sampled_from([NearestNeighborsRegressor, MedianOfNeighbors, LocalLinearRegressor]))
+        learner = kind(**parameters)
+    learner.fit(Table(tuple(columns), np.asfortranarray(values)), target)
+    return serve(learner, learner.capabilities.task), asked
+
+
+def MedianOfNeighbors(**parameters: Any) -> NearestNeighborsRegressor:
+    return NearestNeighborsRegressor(answer="median", **parameters)
+
+
+def reasons(model: ServedModel, rows: np.ndarray) -> list[Any]:
+    return [one.to_json() for one in model.explanations(rows)]
+
+
+@pytest.mark.usefixtures("native_folder")
+@given(models())
+def test_answers_and_reasons_stay_the_same_with_machine_code(made: tuple[ServedModel, np.ndarray]) -> None:
+    model, asked = made
+    before, told = [model.answer_plain([row], explain=False) for row in asked.tolist()], reasons(model, asked)
+    wanted = model.answers(asked)
+    if covered(model):
+        model.take_up_machine_code()
+    for _ in range(2):  # a second time, from what is kept
+        after = [model.answer_plain([row], explain=False) for row in asked.tolist()]
+        for found in (before, after):
+            assert all(one is None or one == [members] for one, members in zip(found, wanted, strict=True))
+    assert not covered(model) or None not in after
+    assert reasons(model, asked) == told
+
+
+def covered(model: ServedModel) -> bool:
+    """Whether machine code can answer, however few rows the model has."""
+    neighbours = model._neighbours
+    return neighbours is not None and _ByMachineCode.covers(model.learner, neighbours._k)
+
+
+@pytest.mark.usefixtures("native_folder")
+def test_machine_code_is_for_models_of_many_rows_and_numbers() -> None:
+    model, asked = made(3, 1_200, {})
+    assert model.gains_by_machine_code
+    model.take_up_machine_code()
+    assert not model.gains_by_machine_code
+    rows = asked.values.tolist()
+    assert model.answer_plain(rows[:3], explain=False) == model.answers(asked.values[:3])
+    assert model.answer_plain([[10**400, 0.0, 0.0]], explain=False) is None
+    for n_rows, parameters in (
+        (600, {}),
+        (1_200, {"k": 500}),
+        (1_200, {"metric": "minkowski"}),
+        (1_200, {"search": "brute"}),
+    ):
+        assert not made(3, n_rows, parameters)[0].gains_by_machine_code
+    small = copy(model.learner)
+    scaling = small.coordinates_.scaling
+    for changed in (replace(scaling, exponent=scaling.exponent + 2_000), replace(scaling, unit=scaling.unit * 0)):
+        small.coordinates_ = replace(small.coordinates_, scaling=changed)
+        assert not _ByMachineCode.covers(small, 5)
