@@ -16,16 +16,15 @@ from learners.base import Classifier, Learner, Progress, check_training, check_w
 from learners.errors import DataError, numbered_by, quoted
 from learners.evaluation.calibration import reliability
 from learners.evaluation.folds import Split
-from learners.evaluation.intervals import effective_rows, of_rows
+from learners.evaluation.intervals import effective_rows
 from learners.evaluation.judging import Judging
 from learners.evaluation.metrics import (
-    BOUNDS,
-    absolute_errors,
     classification_metrics,
     confusion_matrix,
     regression_metrics,
     weighted_mean,
 )
+from learners.evaluation.over_rows import of_classes, of_numbers
 from learners.evaluation.results import FoldResult, RowResults
 from learners.parts import part_of
 from learners.table import OPEN_KINDS, Column, Series, Table
@@ -135,8 +134,8 @@ def judge(
     utility: FloatArray | None = None,
     centre: float | None = None,
 ) -> dict[str, Any]:
-    """What answers are worth: the entries ``metrics``, ``confusion``, ``reliability`` and
-    ``absolute_error_interval`` of a :class:`FoldResult`.
+    """What answers are worth: the entries ``metrics``, ``intervals``, ``confusion`` and ``reliability`` of a
+    :class:`FoldResult`.
 
     Args:
         weights: of the rows, shape (m,).
@@ -147,15 +146,13 @@ def judge(
         actual, predicted = found.actual.astype(np.int64), found.predicted.astype(np.int64)
         return {
             "metrics": classification_metrics(actual, found.probabilities, predicted, weights, utility),
+            "intervals": of_classes(actual, found.probabilities, predicted, utility) if weights is None else {},
             "confusion": confusion_matrix(actual, predicted, len(target.levels), weights).tolist(),
             "reliability": reliability(actual, found.probabilities, predicted, weights).tolist(),
         }
-    errors = absolute_errors(found.actual, found.predicted)
-    # an interval over rows needs rows that count alike
-    interval = of_rows(errors, bounds=BOUNDS["mean_absolute_error"]) if weights is None else None
     return {
         "metrics": regression_metrics(found.actual, found.predicted, weights, centre),
-        "absolute_error_interval": None if interval is None else interval.to_json(),
+        "intervals": of_numbers(found.actual, found.predicted) if weights is None else {},
     }
 
 

@@ -76,15 +76,27 @@ def mean_utility(confusion: FloatArray, utility: FloatArray) -> float | None:
 
 def log_loss(actual: Array, probabilities: FloatArray, weights: FloatArray | None = None) -> float | None:
     """Mean of -ln p(actual class), probabilities clipped to [:data:`CLIP`, 1]."""
+    return weighted_mean(log_losses(actual, probabilities), weights)
+
+
+def log_losses(actual: Array, probabilities: FloatArray) -> FloatArray:
+    """-ln p(actual class) of each row."""
     given = probabilities[np.arange(len(actual)), np.asarray(actual, dtype=np.int64)]
-    return weighted_mean(0.0 - np.log(np.clip(given, CLIP, 1)), weights)  # of 1 it is 0.0, not -0.0
+    losses: FloatArray = 0.0 - np.log(np.clip(given, CLIP, 1))  # of 1 it is 0.0, not -0.0
+    return losses
 
 
 def brier_score(actual: Array, probabilities: FloatArray, weights: FloatArray | None = None) -> float | None:
     """Mean over rows of the sum over classes of (p - [is actual])^2: 0 to 2 (Brier 1950)."""
+    return weighted_mean(brier_scores(actual, probabilities), weights)
+
+
+def brier_scores(actual: Array, probabilities: FloatArray) -> FloatArray:
+    """Sum over classes of (p - [is actual])^2 of each row."""
     wanted = np.zeros_like(probabilities)
     wanted[np.arange(len(actual)), np.asarray(actual, dtype=np.int64)] = 1
-    return weighted_mean(((probabilities - wanted) ** 2).sum(axis=1), weights)
+    scores: FloatArray = ((probabilities - wanted) ** 2).sum(axis=1)
+    return scores
 
 
 def roc_auc(actual: Array, probabilities: FloatArray, weights: FloatArray | None = None) -> float | None:

@@ -47,8 +47,8 @@ class FoldResult:
         confusion: weight by actual (down) and predicted class (across), in schema order; ``None``
             for regression.
         reliability: see :func:`learners.evaluation.calibration.reliability`; ``None`` for regression.
-        absolute_error_interval: Student's interval of a regressor's mean absolute error over the
-            tested rows, as JSON; ``None`` for classification and for weighted rows.
+        intervals: by metric, as JSON, of those that are means over the tested rows; see
+            :mod:`learners.evaluation.over_rows`. Empty for weighted rows.
         warnings: classes that did not occur in the training part, and what the model itself warns of.
         training: the same metrics on the rows that were learned from, where that was asked for.
         rows: the answers row by row; not part of the JSON.
@@ -63,7 +63,7 @@ class FoldResult:
     metrics: dict[str, float | None]
     confusion: list[list[float]] | None = None
     reliability: list[list[float]] | None = None
-    absolute_error_interval: dict[str, Any] | None = None
+    intervals: dict[str, dict[str, Any] | None] = field(default_factory=dict)
     training: dict[str, float | None] | None = None
     warnings: tuple[str, ...] = ()
     rows: RowResults | None = field(default=None, repr=False)
@@ -81,7 +81,7 @@ class FoldResult:
             "metrics": self.metrics,
             "confusion": self.confusion,
             "reliability": self.reliability,
-            "absolute_error_interval": self.absolute_error_interval,
+            "intervals": self.intervals,
             "warnings": list(self.warnings),
         }
 

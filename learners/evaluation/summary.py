@@ -44,7 +44,8 @@ def combine(
         precision, recall and F1 of each class, and ``calibration``
         (see :func:`~learners.evaluation.calibration.calibration_json`). ``training`` is there where the folds were
         judged on what they learned from too: each metric's mean over them. One fold alone has no spread over folds: its
-        accuracy has the Wilson interval, its mean absolute error Student's over rows.
+        accuracy and error have Wilson's interval, metrics that are means over rows Student's over them (see
+        :mod:`learners.evaluation.over_rows`), and all others none.
     """
     if not results:
         raise DataError("there are no folds to summarise")
@@ -119,6 +120,9 @@ def _calibration(results: Sequence[FoldResult]) -> dict[str, Any] | None:
 def _add_row_intervals(summary: dict[str, Any], result: FoldResult) -> None:
     metrics = summary["metrics"]
     if "pooled" in summary:
-        metrics["accuracy"]["interval"] = summary["pooled"]["accuracy_interval"]
-    if "mean_absolute_error" in metrics:
-        metrics["mean_absolute_error"]["interval"] = result.absolute_error_interval
+        right = summary["pooled"]["accuracy_interval"]
+        metrics["accuracy"]["interval"] = right
+        wrong = None if right is None else right | {"low": 1 - right["high"], "high": 1 - right["low"]}
+        metrics["error"]["interval"] = wrong
+    for name, interval in result.intervals.items():
+        metrics[name]["interval"] = interval
