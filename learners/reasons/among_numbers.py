@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 MAX_CELLS = 850_000
 #: What a node of what numbers decide takes, and an item of the descent, in nodes of the allowed work.
 NEAR, _ITEM = 10, 100
-#: What numbers decide is found anew where the distance to look at has become less than so much of what it was.
+#: What numbers decide is found anew once the distance to look at has become less than so much of what it was.
 _MUCH = 0.8
 #: The first distance to look at, as part of that of other changes, and how many times as far is looked next.
-_FIRST, _STEP = 0.1, 1.7
+_FIRST, _STEP = 0.15, 1.5
 #: So few items are searched without a descent before.
 _FEW_ITEMS = 400
 _TIE = 1e-9
@@ -88,12 +88,16 @@ class AmongNumbers:
             limit = min([limit, *(self._seeker.steps.key(way.cost, way.distance) for way in self.ways)])
         if not self.has(limit):
             return
-        if limit[0] < _MUCH * before[0]:
-            near = self._near(limit)
-        search = NumberSearch(self._numbers, near, self._seeker.slack, limit, self._seeker.hold)
-        self.is_complete = search.run(self._spend)
-        self._take(search.best)
-        self.reached = search.limit
+        while True:
+            if limit[0] < _MUCH * before[0]:
+                near, before = self._near(limit), limit
+            search = NumberSearch(self._numbers, near, self._seeker.slack, limit, self._seeker.hold)
+            search.run(self._spend, _MUCH * before[0] if len(near.shares) > _FEW_ITEMS else 0.0)
+            self._take(search.best)
+            self.reached = limit = search.limit
+            if search.is_complete or limit[0] >= _MUCH * before[0]:
+                self.is_complete = search.is_complete
+                return
 
     def _take(self, way: Way | None) -> None:
         if way is not None:
@@ -107,7 +111,7 @@ class AmongNumbers:
 
 
 def among_counts(seeker: MixedSeeker, row: FloatArray, below: IntArray, allowance: Allowance) -> AmongNumbers | None:
-    """The search of a row of a tree that counts terms; None where known numbers decide weighted sums.
+    """The search of a row of a tree that counts terms; None where known numbers decide weighted sums, or nothing.
 
     Args:
         seeker: of the tree.
@@ -118,7 +122,7 @@ def among_counts(seeker: MixedSeeker, row: FloatArray, below: IntArray, allowanc
     stretches = paths_of(seeker.learner).stretches
     numbers = Stretched(stretches, row, seeker.steps)
     counts = NearCounts(seeker.learner, row, below, seeker.margins, stretches, numbers)
-    if counts.may_flip_sums:
+    if counts.may_flip_sums or not len(numbers.columns):
         return None
 
     def near(limit: Key) -> NearNumbers:

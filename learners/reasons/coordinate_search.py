@@ -19,9 +19,6 @@ from learners.reasons.region_steps import Way
 from learners.reasons.stretched import Stretched
 from learners.types import BoolArray, FloatArray, IntArray
 
-#: How often the search begins anew from what it found, without one of the changes.
-_ROUNDS = 4
-
 
 class _Column(NamedTuple):
     """One number that may change; S stretches between thresholds, I items.
@@ -63,26 +60,14 @@ class CoordinateSearch:
 
     def nearest(self, limit: float) -> Way | None:
         """A row nearer than a limit that stays divided, if one is found."""
-        best: list[int] | None = None
-        for round_ in range(_ROUNDS):
-            found = self._completed(limit)
-            if found is None and best is None:
-                return None
-            if found is not None:
-                self._put(found)
-                self._draw_back()
-                best, limit = self._at.copy(), self._total()
-            assert best is not None  # noqa: S101 - else it has ended
-            moved = sorted(self._moved(best), key=lambda place: -self._columns[place].price[best[place]])
-            if round_ >= len(moved):
-                break
-            self._put(best)
-            self._set(moved[round_], self._columns[moved[round_]].own)
-        assert best is not None  # noqa: S101 - else it has ended
-        self._put(best)
+        found = self._completed(limit)
+        if found is None:
+            return None
+        self._put(found)
+        self._draw_back()
         if self._near.leaves[self._outside == 0].sum() < 2:
             return None
-        return self._numbers.way(self._numbers.first + np.array(best, np.int64))
+        return self._numbers.way(self._numbers.first + np.array(self._at, np.int64))
 
     def _within(self, place: int) -> BoolArray:
         column, at = self._columns[place], self._at[place]

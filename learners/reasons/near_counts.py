@@ -106,7 +106,7 @@ class NearCounts:
         exists = (column >= 0) & (self._begin < self._end)
         #: What taking a branch costs at least, by node below a test on a number.
         self._price = np.full(len(low), NEVER)
-        self._price[exists] = np.maximum(numbers.above[self._begin[exists]], numbers.below[self._end[exists] - 1])
+        self._price[exists] = numbers.least(self._begin[exists], self._end[exists])
 
     def _set_terms(self, row: FloatArray, stretches: Stretches, column: IntArray) -> None:
         """The terms on numbers that may change, and by node what the others come to."""
@@ -156,7 +156,7 @@ class NearCounts:
     def within(self, limit: Key) -> NearNodes:
         """Those that a row of a limit may come to."""
         numbers, open_ = self._numbers, self._open_within(limit)
-        none, c = np.zeros(1, np.int64), len(numbers.columns)
+        none = np.zeros(1, np.int64)
         boxes = numbers.first[None].copy(), numbers.last[None] + 1
         at = _Frontier(none, open_.goes[:1], none, none, np.zeros(1, np.bool_), np.zeros(1), *boxes, np.ones(1))
         chooses = self._is_leaf | open_.asks | (open_.count > 0)
@@ -165,87 +165,102 @@ class NearCounts:
         while len(at.node):
             at = at._replace(divides=at.divides | ~chooses[at.node])
             kept.append(at)
-            after = self._after(open_, at, n)
-            n += len(at.node)
-            at = after.taken((after.price <= limit[0] * (1 + _TIE)) & (after.price < NEVER))
+            at, n = self._after(open_, at, n, limit[0] * (1 + _TIE)), n + len(at.node)
         ids = np.concatenate([one.node for one in kept])
-        ends = np.cumsum([len(one.node) for one in kept])
         return NearNodes(
-            np.split(np.arange(n), ends[:-1]),
+            np.split(np.arange(n), np.cumsum([len(one.node) for one in kept])[:-1]),
             np.concatenate([one.parent for one in kept]),
             np.concatenate([one.divides for one in kept]),
             self._is_leaf[ids],
             np.concatenate([one.fraction for one in kept]),
-            np.concatenate([one.begin for one in kept]).reshape(-1, c).T,
-            np.concatenate([one.end for one in kept]).reshape(-1, c).T,
+            np.concatenate([one.begin for one in kept]).T,
+            np.concatenate([one.end for one in kept]).T,
             self._margins[ids].T,
         )
 
-    def _after(self, open_: _Open, at: _Frontier, n: int) -> _Frontier:
-        """What comes below nodes of which the first has place ``n``."""
-        at = at._replace(parent=n + np.arange(len(at.node)))
-        of_numbers, of_counts = ~at.divides & open_.asks[at.node], ~at.divides & (open_.count[at.node] > 0)
-        parts = [
-            self._children(open_, at.taken(at.divides), of_number=False),
-            self._children(open_, at.taken(of_numbers), of_number=True),
-            *self._counted(open_, at.taken(of_counts)),
-        ]
-        return _Frontier(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-
-    def _children(self, open_: _Open, at: _Frontier, *, of_number: bool) -> _Frontier:
-        """All children of nodes, by the values of a number or by shares of the row."""
-        nodes = self._nodes
-        counts = nodes.n_children[at.node].astype(np.int64)
-        above = np.repeat(np.arange(len(counts)), counts)
-        children = np.arange(len(above)) + (nodes.first_child[at.node] - np.cumsum(counts) + counts)[above]
-        none = np.zeros(len(children), np.int64)
-        below = at.taken(above)._replace(
-            node=open_.goes[children], term=none, held=none, divides=none > 0, fraction=nodes.fraction[children]
-        )
-        if not of_number:
-            return below.taken(below.fraction > 0)
-        return self._narrowed(below, self._column[at.node[above]], self._begin[children], self._end[children])
-
-    def _narrowed(self, at: _Frontier, column: IntArray, begin: IntArray, end: IntArray) -> _Frontier:
-        """Nodes with what is left of one column each; those of which nothing is left out."""
-        every, numbers = np.arange(len(column)), self._numbers
-        old_begin, old_end = at.begin[every, column], at.end[every, column]
+    def _after(self, open_: _Open, at: _Frontier, n: int, most: float) -> _Frontier:
+        """What comes below nodes of which the first has place ``n``, and costs so much at most."""
+        steps = self._below_tests(open_, at), self._below_terms(open_, at)
+        above, column, begin, end, node, held = (np.concatenate(one) for one in zip(*steps, strict=True))
+        is_count = np.arange(len(above)) >= len(steps[0].above)
+        old_begin, old_end = at.begin[above, column], at.end[above, column]
         begin, end = np.maximum(old_begin, begin), np.minimum(old_end, end)
-        exists = begin < end
-        at, column, every = at.taken(exists), column[exists], every[: int(exists.sum())]
-        begin, end, old_begin, old_end = begin[exists], end[exists], old_begin[exists], old_end[exists]
-        price = np.maximum(numbers.above[begin], numbers.below[end - 1])
-        price -= np.maximum(numbers.above[old_begin], numbers.below[old_end - 1])
-        at.begin[every, column], at.end[every, column] = begin, end
-        return at._replace(price=at.price + price)
+        exists = np.flatnonzero(begin < end)
+        above, column, begin, end = above[exists], column[exists], begin[exists], end[exists]
+        price = at.price[above] + self._numbers.least(begin, end)
+        price -= self._numbers.least(old_begin[exists], old_end[exists])
+        near = np.flatnonzero((price <= most) & (price < NEVER))
+        above, column, place = above[near], column[near], np.arange(len(near))
+        node, held, is_count = node[exists[near]], held[exists[near]], is_count[exists[near]]
+        boxes = at.begin[above], at.end[above]
+        boxes[0][place, column], boxes[1][place, column] = begin[near], end[near]
+        divides, term = np.zeros(len(near), np.bool_), np.where(is_count, at.term[above] + 1, 0)
+        fraction = np.where(is_count, 1.0, self._nodes.fraction[node])
+        counts = np.flatnonzero(is_count)
+        decided = self._decided(open_, node[counts], term[counts], held[counts])
+        node[counts], term[counts], held[counts], divides[counts] = decided
+        node[~is_count] = open_.goes[node[~is_count]]
+        return _Frontier(n + above, node, term, held, divides, price[near], *boxes, fraction)
 
-    def _counted(self, open_: _Open, at: _Frontier) -> list[_Frontier]:
-        """What the next terms of counts make of nodes: below their thresholds, and above."""
-        terms, term = open_.terms, open_.first[at.node] + at.term
-        column, cut, holds = terms.column[term], terms.cut[term], terms.low_holds[term]
-        none = np.zeros(len(term), np.int64)
-        at = at._replace(term=at.term + 1)
-        low = self._narrowed(at._replace(held=at.held + holds), column, none, cut)
-        high = self._narrowed(at._replace(held=at.held + ~holds), column, cut, none + len(self._numbers.next))
-        return [self._decided(open_, low), self._decided(open_, high)]
-
-    def _decided(self, open_: _Open, at: _Frontier) -> _Frontier:
-        """Counts gone to the branch that they decide for, or left as they are."""
+    def _below_tests(self, open_: _Open, at: _Frontier) -> _Steps:
+        """The children of nodes that divide the row, and of those that test a number."""
         nodes = self._nodes
-        held, left = open_.held[at.node] + at.held, open_.count[at.node] - at.term
-        need, unknown = self._need[at.node], self._unknown[at.node]
-        first, branch = nodes.first_child[at.node], nodes.missing_branch[at.node]
-        is_open = (held < need) & (held + left + unknown >= need)
+        divided, tests = np.flatnonzero(at.divides), np.flatnonzero(~at.divides & open_.asks[at.node])
+        parents = np.concatenate((divided, tests))
+        counts = nodes.n_children[at.node[parents]].astype(np.int64)
+        above, tests_a_number = np.repeat(parents, counts), np.repeat(np.arange(len(parents)) >= len(divided), counts)
+        firsts = nodes.first_child[at.node[parents]].astype(np.int64)
+        child = np.arange(len(above)) + np.repeat(firsts - np.cumsum(counts) + counts, counts)
+        column = np.where(tests_a_number, self._column[at.node[above]], 0)
+        begin = np.where(tests_a_number, self._begin[child], 0)
+        end = np.where(tests_a_number, self._end[child], len(self._numbers.next))
+        end[~tests_a_number & (nodes.fraction[child] == 0)] = 0
+        return _Steps(above, column, begin, end, child, np.zeros(len(above), np.int64))
+
+    def _below_terms(self, open_: _Open, at: _Frontier) -> _Steps:
+        """What the next terms of counts make of nodes: below their thresholds, and above."""
+        asked = np.flatnonzero(~at.divides & (open_.count[at.node] > 0))
+        term, terms = open_.first[at.node[asked]] + at.term[asked], open_.terms
+        column, cut, holds = terms.column[term], terms.cut[term], terms.low_holds[term]
+        begin = np.concatenate((np.zeros(len(cut), np.int64), cut))
+        end = np.concatenate((cut, np.full(len(cut), len(self._numbers.next))))
+        above = np.tile(asked, 2)
+        held = at.held[above] + np.concatenate((holds, ~holds))
+        return _Steps(above, np.tile(column, 2), begin, end, at.node[above], held)
+
+    def _decided(
+        self, open_: _Open, node: IntArray, term: IntArray, held: IntArray
+    ) -> tuple[IntArray, IntArray, IntArray, BoolArray]:
+        """Counts gone to the branch that they decide for, or left as they are: node, term and held as of a frontier,
+        and whether they divide the row."""
+        nodes = self._nodes
+        all_held, left = open_.held[node] + held, open_.count[node] - term
+        need, unknown = self._need[node], self._unknown[node]
+        first, branch = nodes.first_child[node], nodes.missing_branch[node]
+        is_open = (all_held < need) & (all_held + left + unknown >= need)
         stays, divided = is_open & (left > 0), is_open & (left == 0)
-        goes = np.where(held >= need, first, first + 1)
+        goes = np.where(all_held >= need, first, first + 1)
         goes = np.where(divided & (branch >= 0), first + branch, goes)
-        kept = stays | (divided & (branch < 0))
-        return at._replace(
-            node=np.where(kept, at.node, open_.goes[goes]),
-            term=np.where(stays, at.term, 0),
-            held=np.where(stays, at.held, 0),
-            divides=divided & (branch < 0),
-        )
+        divides = divided & (branch < 0)
+        return np.where(stays | divides, node, open_.goes[goes]), term * stays, held * stays, divides
+
+
+class _Steps(NamedTuple):
+    """Steps from nodes of a frontier.
+
+    Attributes:
+        above: from which.
+        column, begin, end: the stretches of a number that lead there.
+        node: to which of the tree, or the same for a term that is counted.
+        held: how many terms hold then.
+    """
+
+    above: IntArray
+    column: IntArray
+    begin: IntArray
+    end: IntArray
+    node: IntArray
+    held: IntArray
 
 
 class _Frontier(NamedTuple):
@@ -270,17 +285,3 @@ class _Frontier(NamedTuple):
     begin: IntArray
     end: IntArray
     fraction: FloatArray
-
-    def taken(self, places: IntArray | BoolArray) -> _Frontier:
-        """Some of them, as copies."""
-        return _Frontier(
-            self.parent[places],
-            self.node[places],
-            self.term[places],
-            self.held[places],
-            self.divides[places],
-            self.price[places],
-            self.begin[places],
-            self.end[places],
-            self.fraction[places],
-        )

@@ -137,8 +137,7 @@ class Ends:
         """Find what the boxes of some ends cost at least, and which rows within the limit reach."""
         begin, end = self._begin[:, own], self._end[:, own]
         exists = (begin < end).all(axis=0)
-        begin, last = begin * exists, (end - 1) * exists
-        asks = np.maximum(self._numbers.above[begin], self._numbers.below[last])
+        asks = self._numbers.least(begin * exists, end * exists)
         price = asks.sum(axis=0)
         self._asks[:, own] = asks
         self._exists[own] = exists & (price <= limit[0] * (1 + _TIE)) & (price < NEVER)

@@ -106,24 +106,29 @@ class NumberSearch:
         whole = _Region((0.0, 0.0), numbers.first, numbers.last, numbers.own, prices, outside, *self._way(outside), [])
         self._look_at([whole])
 
-    def run(self, spend: Callable[[int], bool]) -> bool:
-        """Search on; returns whether all regions have been looked at.
+    def run(self, spend: Callable[[int], bool], until: float = 0.0) -> bool:
+        """Search on until no region is left; returns whether more might have been looked at.
 
         Args:
             spend: counts items times regions, and says whether more may be looked at.
+            until: a row that is nearer than this distance is enough too.
         """
         n_items = len(self._near.shares)
         at_once = max(1, min(_AT_ONCE, _MOST_CELLS // n_items))
-        while self._heap:
+        while not self.is_complete and self.limit[0] >= until:
             regions: list[_Region] = []
-            while self._heap and len(regions) < at_once and self._heap[0][0] < self.limit:
+            while len(regions) < at_once and not self.is_complete:
                 regions.append(heapq.heappop(self._heap)[2])
-            if not regions:
-                return True
             if not spend(n_items * sum(1 + len(one.cuts) for one in regions)):
+                heapq.heappush(self._heap, (regions[0].key, -1, regions[0]))
                 return False
             self._look_at([part for one in regions for part in self._parts(one)])
         return True
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no region is left that may be nearer than what was found."""
+        return not self._heap or self._heap[0][0] >= self.limit
 
     def _way(self, outside: Array) -> tuple[IntArray, FloatArray]:
         """The items that a nearest row reaches, and the margins of its answer."""

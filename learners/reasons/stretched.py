@@ -67,6 +67,11 @@ class Stretched:
             self.above[part] = np.where(numbers > mine, price[up - first], 0.0)
             self.below[part] = np.where(numbers < mine, price[down - first], 0.0)
 
+    def least(self, begin: IntArray, end: IntArray) -> FloatArray:
+        """What it costs at least to come to stretches from ``begin`` on, before ``end``; any shape."""
+        least: FloatArray = np.maximum(self.above[begin], self.below[end - 1])
+        return least
+
     def key(self, stretch: IntArray) -> Key:
         """What the nearest row with a stretch of each column is compared by."""
         costs = self._steps.wishes.costs[self.columns[stretch != self.own]]
