@@ -150,7 +150,7 @@ class MixedSearch:
             return
         self._unknown = frozenset(np.flatnonzero(unknown).tolist())
         self._reach = Reach(learner, row, seeker.margins)
-        if self._reach.divides:
+        if self._reach.may_divide(unknown):
             self._least: dict[int, float] = {}
             paths: PathRegions = paths_of(learner)
             self._tests = MixedTests(learner, paths, row)

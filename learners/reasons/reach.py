@@ -69,10 +69,16 @@ class Reach:
         #: A leaf's is one more, which is never free.
         self._feature = np.where(self._leaf, self._n_columns + len(packed.combined), learner.tree_.feature)
 
-    @property
-    def divides(self) -> bool:
-        """Whether some test leaves the row undecided."""
-        return bool(((self.below == np.arange(len(self.below))) & ~self._leaf).any())
+    def may_divide(self, unknown: BoolArray) -> bool:
+        """Whether some test leaves the row undecided, or may do so if other columns change: a count of terms.
+
+        Args:
+            unknown: which columns stay so, shape (d,).
+        """
+        if ((self.below == np.arange(len(self.below))) & ~self._leaf).any():
+            return True
+        counts = (self._combined.need > 0) & (self._looks_at & unknown).any(axis=1)
+        return bool(np.append(np.append(np.zeros(self._n_columns, np.bool_), counts), False)[self._feature].any())
 
     def bounds(self, sets: Sequence[frozenset[int]]) -> list[Bound]:
         """The bound of each set of columns."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learners.reasons import Scales, Wishes
+from learners.reasons import Scales, Search, Wishes, counterfactuals
 from learners.reasons.mixed_search import MixedSeeker
 from learners.reasons.path_regions import paths_of
 from learners.reasons.region_steps import RegionSteps
@@ -45,11 +45,12 @@ def nearest_of_all(model, row, steps, seeker):
     known = [place for place in range(NUMBERS) if not np.isnan(row[place]) and not wishes.fixed[place]]
     choices = []
     for place in known:
-        cuts = stretches.high[stretches.firsts[place] : stretches.firsts[place + 1] - 1]
+        cuts = stretches.high[stretches.firsts[place] : stretches.firsts[place + 1]]
+        cuts = cuts[np.isfinite(cuts)]
         values = np.concatenate((cuts, np.nextafter(cuts, np.inf)))
         may = ((values > row[place]) & wishes.rising[place]) | ((values < row[place]) & wishes.falling[place])
         choices.append([row[place], *np.unique(values[may]).tolist()])
-    changed = np.array(list(product(*choices))).reshape(-1, len(known))
+    changed = np.array(list(product(*choices)))
     far = np.abs(changed - row[known]) / steps.scales.width[known] @ wishes.costs[known]
     cost = (changed != row[known]) @ wishes.costs[known]
     order = np.lexsort((cost, far))[1:]
@@ -85,7 +86,9 @@ def test_the_nearest_is_that_of_all_values(seed, formulas, missing, free):
     if seeker.hold(row[None])[0]:
         return
     search = seeker.of_row(row)
-    way = search.next_before(None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("learners.reasons.among_numbers._FEW_ITEMS", 400 * (seed % 2))
+        way = search.next_before(None)
     best = nearest_of_all(model, row, steps, seeker)
     assert search.is_complete
     if best[0] < least_other_change(row, steps) * (1 - 1e-8):
@@ -94,3 +97,19 @@ def test_the_nearest_is_that_of_all_values(seed, formulas, missing, free):
         assert seeker.holds_divided(way.cells)
     elif way is not None:
         assert way.distance <= best[0] + 1e-9
+
+
+def test_a_row_that_is_divided_only_once_a_number_changes_is_found():
+    """Two of x, y and "n is a" are wanted; n is missing, and with x and y low the count is decided all the same."""
+    cells = np.array([*product([0.0, 1.0], [0.0, 1.0], [0.0, 1.0])] * 4 + [(1.0, 1.0, 1.0)] * 10)
+    columns = (Column("x"), Column("y"), Column("n", Kind.NOMINAL, ("b", "a")))
+    model = DecisionTreeClassifier(formula_tests="m-of-n", max_depth=1).fit(
+        Table(columns, np.asfortranarray(cells)), np.where(cells.sum(axis=1) >= 2, "yes", "no")
+    )
+    row = Table(columns, np.array([[0.0, 0.0, np.nan]]))
+    assert len(model.packed_tree_.reach(row.values[0])[0]) == 1
+    for order in ("distance", "changes"):
+        ((found,),) = counterfactuals(model, row, "yes", Search(order=order))
+        assert len(found.changes) == 1  # more than half of the rows are "yes", so with one of two the mean is
+        assert len(model.packed_tree_.reach(found.cells)[0]) == 2
+        assert found.exact
