@@ -33,6 +33,9 @@ from service.web.heap import keep_freed_memory
 from service.web.loading import Life, LoadedBeside
 from service.web.observing import Observer
 
+#: So much a process reads into memory where the disk has no room for it.
+_MEMORY_BYTES = 256 * 1024**2
+
 
 def from_environment() -> ASGIApp:
     """The app as ``RULEWOOD_*`` variables say; what uvicorn calls in each API process."""
@@ -91,7 +94,7 @@ def make_services(settings: Settings) -> Services:
     """The parts of an API process, not yet started."""
     settings.data.mkdir(parents=True, exist_ok=True)
     store = Store(settings.store_url)
-    blobs = Blobs(store, settings.cache, settings.cache_bytes)
+    blobs = Blobs(store, settings.cache, settings.cache_bytes, memory_bytes=_MEMORY_BYTES)
     return Services(
         settings=settings,
         store=store,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from service import strict_json
 from service.errors import BadRequest, Fault, Invalid
@@ -18,8 +17,6 @@ from service.store.blobs import Blobs
 from service.store.session import Store
 from service.store.tables import Dataset
 from service.temporary import temporary_folder
-
-_BLOCK_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True)
@@ -201,14 +198,7 @@ def download(shelf: Shelf, workspace: str, dataset_id: str) -> tuple[str, int, I
         NotFound: there is no such dataset.
     """
     dataset = get(shelf.store, workspace, dataset_id)
-    file = shelf.blobs.path(dataset.raw_sha256).open("rb")  # once open it stays whole, whatever becomes of its name
-    return dataset.name, os.fstat(file.fileno()).st_size, _blocks(file)
-
-
-def _blocks(file: BinaryIO) -> Iterator[bytes]:
-    with file:
-        while block := file.read(_BLOCK_BYTES):
-            yield block
+    return dataset.name, *shelf.blobs.blocks(dataset.raw_sha256)
 
 
 def delete(store: Store, workspace: str, dataset_id: str, *, force: str | None) -> None:

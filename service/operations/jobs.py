@@ -15,12 +15,12 @@ from service.operations.submission import check_submission
 from service.store import jobs as queries
 from service.store import workers
 from service.store.blobs import Blobs
+from service.store.engines import has_room
 from service.store.session import Store
 from service.store.tables import Job, JobEvent
 
 #: Longest Idempotency-Key.
 KEY_LENGTH = 200
-_BLOCK_BYTES = 1 << 20
 #: States of the jobs that may be tried again.
 RETRIED = (JobState.FAILED, JobState.CANCELLED)
 
@@ -60,10 +60,13 @@ def _details(session: Session, found: list[Job], parts: dict[str, dict[str, Any]
     waits = any(job.state == JobState.QUEUED for job in found)
     has_worker = waits and bool(workers.alive(session))
     first = queries.first_unfinished_id(session) if has_worker else None
+    is_full = waits and not has_room(session)
 
     def message(job: Job) -> str:
         if job.state != JobState.QUEUED:
             return job.message
+        if is_full:
+            return "waiting for room on the store's disk"
         if not has_worker:
             return "waiting for a worker"
         return "about to start" if job.id == first else "waiting for other jobs"
@@ -188,9 +191,7 @@ def download(store: Store, blobs: Blobs, workspace: str, job_id: str) -> Downloa
 
 def _blocks(blobs: Blobs, pieces: Sequence[str]) -> Iterator[bytes]:
     for sha256 in pieces:
-        with blobs.path(sha256).open("rb") as file:
-            while block := file.read(_BLOCK_BYTES):
-                yield block
+        yield from blobs.blocks(sha256)[1]
 
 
 def events_after(store: Store, job_id: str, position: int) -> tuple[list[JobEvent], bool]:

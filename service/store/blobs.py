@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import io
 import logging
+import os
 import re
 import secrets
 import time
@@ -23,11 +24,12 @@ from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, or_, s
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from service.errors import Conflict, NotFound
-from service.store.cache import DiskCache
+from service.errors import Conflict, NotFound, StorageFull
+from service.store.cache import DiskCache, verified
 from service.store.engines import affected, database_now, return_space, upsert_returning
-from service.store.failures import PASSING, translated
+from service.store.failures import PASSING, is_no_space, translated
 from service.store.jobs import UNFINISHED
+from service.store.memory_files import MemoryFiles
 from service.store.session import Store
 from service.store.tables import Blob, BlobChunk, Dataset, Job, JobPart, ModelVersion
 
@@ -40,6 +42,7 @@ BATCH = 4
 PAUSE_SECONDS = 0.005
 CACHE_BYTES = 20 * 1024**3
 GRACE_SECONDS = 86_400.0
+_BLOCK_BYTES = 256 * 1024
 _SHA256 = re.compile("[0-9a-f]{64}")
 
 
@@ -59,11 +62,14 @@ class Blobs:
         store: where they are kept.
         cache: folder of the cache; processes of a host share it.
         cache_bytes: size to which the cache is kept.
+        memory_bytes: how much may be read into memory where the cache's disk has no room. 0: whoever reads then is
+            refused, as is right for one who has to write too.
     """
 
-    def __init__(self, store: Store, cache: Path, cache_bytes: int = CACHE_BYTES) -> None:
+    def __init__(self, store: Store, cache: Path, cache_bytes: int = CACHE_BYTES, *, memory_bytes: int = 0) -> None:
         self._store = store
         self._cache = DiskCache(cache, cache_bytes)
+        self._memory = MemoryFiles(memory_bytes)
         self._pause = PAUSE_SECONDS if store.dialect == "sqlite" else 0.0
         self._owed: set[str] = set()
 
@@ -92,14 +98,35 @@ class Blobs:
 
         Raises:
             NotFound: there is no such blob. DamagedBlobError: the store's bytes have another hash.
+            StorageFull: there is no room for it.
         """
         if _SHA256.fullmatch(sha256) is None:
             raise NotFound("There is no such blob.")
-        cached = self._cache.find(sha256)
-        if cached is not None:
-            return cached
+        found = self._cache.find(sha256) or self._memory.find(sha256)
+        if found is not None:
+            return found
         with translated():
-            return self._cache.add(sha256, self._read(sha256))
+            try:
+                return self._cache.add(sha256, self._read(sha256))
+            except OSError as error:
+                if not is_no_space(error):
+                    raise
+                found = self._memory.add(sha256, self._find(sha256).size, self._read(sha256))
+                if found is None:
+                    raise
+                return found
+
+    def blocks(self, sha256: str) -> tuple[int, Iterator[bytes]]:
+        """The size and the bytes of a blob, piece by piece, for whoever needs no file: there is always room for that.
+
+        Raises:
+            NotFound: there is no such blob. DamagedBlobError: as of :meth:`path`; without a file, at the end.
+        """
+        try:
+            file = self.path(sha256).open("rb")  # once open it stays whole, whatever becomes of its name
+        except StorageFull:
+            return self._find(sha256).size, verified(sha256, self._read(sha256))
+        return os.fstat(file.fileno()).st_size, _blocks(file)
 
     def exists(self, sha256: str) -> bool:
         """Whether the store has the blob."""
@@ -197,11 +224,15 @@ class Blobs:
         values = {**one._asdict(), "put_at": database_now()}
         return upsert_returning(session, Blob, values, {"put_at": database_now()}, Blob.content)
 
-    def _read(self, sha256: str) -> Iterator[bytes]:
+    def _find(self, sha256: str) -> Blob:
         with self._store.read() as session:
             blob = session.get(Blob, sha256)
         if blob is None:
             raise NotFound("There is no such blob.")
+        return blob
+
+    def _read(self, sha256: str) -> Iterator[bytes]:
+        blob = self._find(sha256)
         for start in range(0, blob.n_chunks, BATCH):
             statement = (
                 select(BlobChunk.data)
@@ -244,6 +275,12 @@ class Blobs:
             if len(positions) < BATCH:
                 return
             time.sleep(self._pause)
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while block := file.read(_BLOCK_BYTES):
+            yield block
 
 
 def _measure(file: BinaryIO) -> tuple[str, int]:

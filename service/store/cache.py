@@ -10,7 +10,7 @@ import hashlib
 import os
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 #: A file is safe from removal this long after it was asked for, so that the asker can open it.
@@ -20,6 +20,20 @@ _ABANDONED_SECONDS = 3600.0
 
 class DamagedBlobError(RuntimeError):
     """The store's bytes do not have the hash that they are named by."""
+
+
+def verified(sha256: str, pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The pieces of a blob.
+
+    Raises:
+        DamagedBlobError: at the end, where they were not what the hash names.
+    """
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+        yield piece
+    if digest.hexdigest() != sha256:
+        raise DamagedBlobError(f"blob {sha256} has other bytes in the store; restore it from a backup")
 
 
 class DiskCache:
@@ -65,15 +79,10 @@ class DiskCache:
 
     @staticmethod
     def _write(aside: Path, sha256: str, pieces: Iterable[bytes]) -> None:
-        digest = hashlib.sha256()
         with aside.open("xb") as file:
-            for piece in pieces:
-                digest.update(piece)
-                file.write(piece)
+            file.writelines(verified(sha256, pieces))
             file.flush()
             os.fsync(file.fileno())  # else a power cut could leave the name with other bytes
-        if digest.hexdigest() != sha256:
-            raise DamagedBlobError(f"blob {sha256} has other bytes in the store; restore it from a backup")
 
     def trim(self) -> None:
         """Remove files, the longest unused first, until the folder is within its bound."""

@@ -8,6 +8,7 @@ a transaction that reads first and writes later would fail at once when another 
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import time
 from collections.abc import Mapping
@@ -36,6 +37,10 @@ _VACUUM_PAGES = 1024
 _SILENCE = {"keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3", "tcp_user_timeout": "25000"}
 
 Value = TypeVar("Value")
+
+
+#: With less than this on its disk SQLite cannot take a result.
+_LEAST_ROOM = 1 << 20
 
 
 def make_engine(address: str, wait_seconds: float) -> Engine:
@@ -203,6 +208,17 @@ def return_space(engine: Engine) -> None:
             # A script, because execute() takes only the first of the pragma's steps: one page.
             driver.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")
             time.sleep(0.005)
+
+
+def has_room(session: Session) -> bool:
+    """Whether the disk of the store takes something; of PostgreSQL's nothing is known before it is tried."""
+    url = session.get_bind().engine.url
+    if url.get_backend_name() != "sqlite" or not url.database:
+        return True
+    try:
+        return shutil.disk_usage(Path(url.database).parent).free >= _LEAST_ROOM
+    except OSError:
+        return True
 
 
 def affected(result: Result[Any]) -> int:

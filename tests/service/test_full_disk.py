@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,10 @@ import pytest
 from learners.table import Column, Kind
 from service.formats.table_file import write_table
 from service.jobs.outcomes import error_record
+from service.store.cache import DiskCache
 from tests.service.running import Api, _ingester, problem
+from tests.service.working import train
+from tests.shared import table_path
 
 #: No process of a test writes a larger file while :func:`no_room` lasts.
 ROOM = 1 << 20
@@ -88,3 +92,45 @@ def test_a_table_file_says_why_it_cannot_be_written(tmp_path: Path) -> None:
 def test_a_job_that_the_disk_stops_says_so() -> None:
     record = error_record(OSError(errno.ENOSPC, "No space left on device"))
     assert record.type == "storage-full"
+
+
+def test_what_is_read_needs_no_room_in_the_cache(api: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows, profile, download, a model not yet asked, importances: as before the disk was full."""
+    content = table_path("iris.csv").read_bytes()
+    dataset = api.upload(content, name="iris").json()["id"]
+    train(api, dataset, target="class", name="flowers", learner="decision-tree-classifier")
+    asked = {"rows": [{"petallength": 5.0}]}
+
+    def read() -> list[bytes]:
+        answers = [
+            api.get(f"/api/v1/datasets/{dataset}/rows"),
+            api.get(f"/api/v1/datasets/{dataset}/profile", params={"target": "class"}),
+            api.get(f"/api/v1/datasets/{dataset}/download"),
+            api.post("/api/v1/models/flowers/predictions", json=asked),
+            api.get("/api/v1/models/flowers/importances", params={"kind": "permutation", "dataset": dataset}),
+        ]
+        assert [answer.status_code for answer in answers] == [200] * 5, [answer.text[:200] for answer in answers]
+        return [answer.content for answer in answers]
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    shutil.rmtree(api.settings.cache)
+    with monkeypatch.context() as patched:
+        patched.setattr(DiskCache, "add", refuse)
+        found = read()
+        assert not api.settings.cache.exists()
+    assert found == read()
+    assert found[2] == content
+
+
+def test_a_job_that_waits_tells_that_the_disk_is_full(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = api.upload("a,b\n1,2\n2,3\n").json()["id"]
+    body = {"kind": "train", "dataset": dataset, "target": "b", "learner": "linear-regressor", "model": {"name": "m"}}
+    job = api.post("/api/v1/jobs", json=body).json()["id"]
+    assert api.get(f"/api/v1/jobs/{job}").json()["message"] == "waiting for a worker"
+    full = shutil.disk_usage(api.settings.scratch.parent)._replace(free=4096)
+    monkeypatch.setattr("service.store.engines.shutil.disk_usage", lambda _: full)
+    known = api.settings.store_url.startswith("sqlite")  # the disk of another server is not looked at
+    wanted = "waiting for room on the store's disk" if known else "waiting for a worker"
+    assert api.get(f"/api/v1/jobs/{job}").json()["message"] == wanted

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import random
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from sqlalchemy import select, update
 
 from service import registry
 from service.errors import Conflict, NotFound, StorageFull, Unavailable
 from service.store import blobs as module
-from service.store import jobs, workers
+from service.store import jobs, memory_files, workers
 from service.store.blobs import CHUNK_BYTES, Blobs
 from service.store.cache import DamagedBlobError
 from service.store.session import Store
@@ -223,3 +225,59 @@ def test_sqlite_returns_the_room_of_what_was_collected(blobs: Blobs, store: Stor
     store.dispose()  # the last connection writes the log back
     if store.dialect == "sqlite":
         assert (data_dir / "store.sqlite3").stat().st_size < 2 * CHUNK_BYTES
+
+
+def refuse_room(*_: object) -> Path:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_where_the_cache_has_no_room_memory_takes_its_place(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs = Blobs(store, tmp_path / "cache", memory_bytes=3 * CHUNK_BYTES)
+    data = [_data(2 * CHUNK_BYTES, seed) for seed in range(2)]
+    first, second = (blobs.put_bytes(one) for one in data)
+    monkeypatch.setattr(blobs._cache, "add", refuse_room)
+    assert blobs.path(first).read_bytes() == data[0]
+    assert blobs.path(first) == blobs.path(first)
+    with pytest.raises(StorageFull):  # the first may be about to be opened
+        blobs.path(second)
+    mapped = np.memmap(blobs.path(first), mode="r")
+    monkeypatch.setattr(memory_files, "KEEP_SECONDS", -1.0)
+    assert blobs.path(second).read_bytes() == data[1]
+    assert mapped.tobytes() == data[0]
+    assert blobs.path(first).read_bytes() == data[0]
+    who_writes = Blobs(store, tmp_path / "cache")
+    monkeypatch.setattr(who_writes._cache, "add", refuse_room)
+    with pytest.raises(StorageFull):
+        who_writes.path(first)
+
+
+def test_blocks_need_no_room(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blobs, data = Blobs(store, tmp_path / "cache"), _data(9 * CHUNK_BYTES + 5)
+    sha256 = blobs.put_bytes(data)
+    for refused in (False, True):
+        if refused:
+            blobs = Blobs(store, tmp_path / "other")
+            monkeypatch.setattr(blobs._cache, "add", refuse_room)
+        size, pieces = blobs.blocks(sha256)
+        found = list(pieces)
+        assert (size, b"".join(found)) == (len(data), data)
+        assert max(map(len, found)) <= CHUNK_BYTES
+    with pytest.raises(NotFound):
+        blobs.blocks("0" * 64)
+    with store.begin() as session:
+        session.execute(update(BlobChunk).values(data=b"jello").where(BlobChunk.position == 3))
+    with pytest.raises(DamagedBlobError):
+        list(blobs.blocks(sha256)[1])
+
+
+def test_damage_is_noticed_in_memory_too(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blobs = Blobs(store, tmp_path / "cache", memory_bytes=CHUNK_BYTES)
+    monkeypatch.setattr(blobs._cache, "add", refuse_room)
+    sha256 = blobs.put_bytes(b"hello")
+    with store.begin() as session:
+        session.execute(update(BlobChunk).values(data=b"jello"))
+    with pytest.raises(DamagedBlobError):
+        blobs.path(sha256)
+    assert blobs._memory.find(sha256) is None
