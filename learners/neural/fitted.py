@@ -13,7 +13,7 @@ from learners.attribute_contribution import AttributeContribution, State
 from learners.base import Learner, ModelState
 from learners.explanation import Explanation
 from learners.linear_function import LARGEST
-from learners.neural.attributing import Attributions, integrate
+from learners.neural.attributing import MOST_PARTS, Attributions, integrate
 from learners.neural.examples import ConstantNetwork, Network
 from learners.neural.explanation import AttributedScore, AttributionExplanation
 from learners.neural.inputs import AnyInputs, Inputs
@@ -23,6 +23,8 @@ from learners.types import Array, FloatArray, IntArray, Scalar
 
 #: So many numbers of rows are explained at once, each at some twenty points.
 _AT_ONCE = 50_000
+#: So many numbers the amounts of all parts of these may be, if each way is parted as far as it may be.
+_HELD = 20_000_000
 #: So many steps of the history are told of at most.
 _TOLD = 200
 
@@ -71,7 +73,7 @@ class FittedNetwork(Learner):
         found: dict[int, Explanation] = {}
         for width in np.unique(widths).tolist():
             alike = np.flatnonzero(widths == width)
-            at_once = max(1, _AT_ONCE // max(width, 1))
+            at_once = max(1, min(_AT_ONCE, _HELD // self._most_parts(width)) // max(width, 1))
             for first in range(0, len(alike), at_once):
                 rows = alike[first : first + at_once]
                 reasons = self._explained(table, rows, np.array([flats[row] for row in rows]))
@@ -105,6 +107,10 @@ class FittedNetwork(Learner):
         """
         return [()] * len(used)
 
+    def _most_parts(self, width: int) -> int:
+        """Parts of the way to a row of so many numbers that are looked at; see :func:`integrate`."""
+        return MOST_PARTS
+
     def _reason(self, scores: tuple[AttributedScore, ...]) -> AttributionExplanation:
         outputs = self.outputs_
         if isinstance(outputs, ClassTarget):
@@ -124,6 +130,7 @@ class FittedNetwork(Learner):
                 lambda flats: network.input_gradients(points(flats), unit),
                 baseline,
                 flats,
+                self._most_parts(flats.shape[1]),
             )
         if not isinstance(self.outputs_, NumberTarget):
             return found

@@ -27,7 +27,7 @@ from learners.types import FloatArray, IntArray
 from service.errors import Fault, TooLarge
 from service.operations.rows import Encoded
 from service.operations.served import ServedModel
-from service.operations.step_limits import tests_of_a_step
+from service.operations.step_limits import most_explained_steps, step_tests
 
 #: Rows at a time, and leaves that these may reach together.
 _ROWS, _LEAVES = 10_000, 1_000_000
@@ -50,17 +50,20 @@ def check_reasons(model: ServedModel, batches: Iterable[Encoded], most: int) -> 
             totals = n_tests + np.cumsum(sizes)
             over = int(np.searchsorted(totals, most, side="right"))
             if over < len(sizes):
-                raise _too_many(most, n_rows + over, int(sizes[over]))
+                raise _too_many(model.learner, most, n_rows + over, int(sizes[over]))
             n_tests, n_rows = n_tests + int(sizes.sum()), n_rows + len(sizes)
 
 
-def _too_many(most: int, n_fitting: int, of_next: int) -> TooLarge:
+def _too_many(learner: Learner, most: int, n_fitting: int, of_next: int) -> TooLarge:
     """The error of rows of which the first stay below the limit, and of the tests of the next one."""
-    beyond = (
-        f"These go through more: the first {n_fitting} rows stay below it, so send fewer rows at once"
-        if n_fitting
-        else f"That of the first row alone goes through {of_next}, of a sequence the more the longer it is"
-    )
+    if n_fitting:
+        beyond = f"These go through more: the first {n_fitting} rows stay below it, so send fewer rows at once"
+    else:
+        beyond = f"That of the first row alone goes through {of_next}"
+    if isinstance(learner, StepwiseEstimator):
+        beyond += (
+            f". Of this network the explanation of a row of {most_explained_steps(learner, most)} steps fits alone"
+        )
     return TooLarge(
         f"The explanations of one request go through at most {most} tests together. {beyond}",
         [Fault("too many tests to explain", parameter="explain", allowed=most)],
@@ -72,7 +75,7 @@ def reason_sizes(learner: Learner, values: FloatArray, columns: tuple[Column, ..
 
     In a tree these are the tests on all branches that are told, in a model tree the terms of their functions too;
     in a rule set the conditions of the rule that answers and one of each rule before it; in a linear model or a
-    network the contributions, and more for each step of a sequence; by neighbours the most rows and columns that may
+    network the contributions, and by steps the work at its most; by neighbours the most rows and columns that may
     be told; in an ensemble the votes, and the tests of the members that are told. Of a row that one tree divides among
     so many branches that not all are told, the number is the most that can be.
 
@@ -98,8 +101,7 @@ def reason_sizes(learner: Learner, values: FloatArray, columns: tuple[Column, ..
             functions = learner.functions_
             yield np.full(len(part), len(functions.parts) * len(functions.intercepts), np.int64)
         elif isinstance(learner, StepwiseEstimator):
-            steps = row_steps(Table(columns or learner.columns_, part))
-            yield learner.reason_size + steps * tests_of_a_step(learner)
+            yield step_tests(learner, row_steps(Table(columns or learner.columns_, part)).tolist())
         elif isinstance(learner, FittedNetwork):
             yield np.full(len(part), learner.reason_size, np.int64)
         else:

@@ -10,6 +10,7 @@ import numpy as np
 
 from learners.base import Progress
 from learners.errors import DataError, ParameterError, quoted
+from learners.neural.attributing import MOST_PARTS, NODES
 from learners.neural.examples import Examples, Learned, Part
 from learners.neural.inputs import AnyInputs, expected_inputs
 from learners.neural.outcome import columns, notes, verdict
@@ -27,6 +28,9 @@ from learners.params import learner
 from learners.table import Column, Kind, Series, Table
 from learners.types import FloatArray, IntArray
 
+#: Work on the reason of one score of a row, in steps of a small network, and the parts of its way that are always looked
+#: at; weights that take as long as what any step takes, and steps that are as long as it to lay out.
+_WORK, _LEAST_PARTS, _WEIGHTS, _LAID_OUT = 160_000, 60, 600, 30
 #: Most weights: 80 MB, and as much again for each vector of an optimiser.
 MOST_WEIGHTS = 10_000_000
 
@@ -173,6 +177,22 @@ class StepwiseEstimator(StepwiseParameters):
             SchemaError: sequences of a row differ in length.
         """
         return len(self.inputs_.batch(self.check_table(X)).values)
+
+    def reason_work(self, steps: int) -> float:
+        """The most that the reason of a row of so many steps takes, in steps of a small network there and back."""
+        return self.outputs_.n_outputs * self._parts(steps) * NODES * self._point_work(steps)
+
+    def _parts(self, steps: int) -> int:
+        affordable = int(_WORK / (NODES * self.outputs_.n_outputs * self._point_work(steps)))
+        return min(MOST_PARTS, max(_LEAST_PARTS, affordable))
+
+    def _point_work(self, steps: int) -> float:
+        """What one point of the way takes."""
+        weights, steps = 1.0 + self.n_weights / _WEIGHTS, max(steps, 1)
+        return steps * weights if self.is_recurrent else steps / _LAID_OUT + weights
+
+    def _most_parts(self, width: int) -> int:
+        return self._parts(width // self.inputs_.n_inputs)
 
     def _by_step(self, used: IntArray, amounts: FloatArray) -> list[tuple[float, ...]]:
         by_step = amounts.reshape(-1, self.inputs_.n_inputs)

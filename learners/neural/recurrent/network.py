@@ -16,6 +16,9 @@ from learners.neural.recurrent.stepping import advance, scores
 from learners.neural.recurrent.structure import Structure
 from learners.types import Array, FloatArray
 
+#: Numbers of steps and units that are held at once on the way back.
+_AT_ONCE = 2_000_000
+
 
 @dataclass(frozen=True, eq=False)
 class RecurrentNetwork:
@@ -101,13 +104,23 @@ class RecurrentNetwork:
             rows: m sequences of T steps each.
             unit: which output.
         """
+        length = len(rows.values) // max(len(rows), 1)
+        at_once = max(1, _AT_ONCE // (length * (self.step_width + self.structure.n_units)))
+        found = np.empty((len(rows), length * self.step_width))
+        for start in range(0, len(rows), at_once):
+            chosen = np.arange(start, min(start + at_once, len(rows)))
+            found[chosen] = self._gradients(rows.take(chosen), length, unit)
+        return found
+
+    def _gradients(self, rows: Sequences, length: int, unit: int) -> FloatArray:
         n_rows, structure = len(rows), self.structure
-        length = len(rows.values) // max(n_rows, 1)
-        windows = rows.windows(self.delays).reshape(n_rows, length, -1)
-        first = 0 if structure.is_recurrent else length - 1  # the last window alone decides
+        if structure.is_recurrent:
+            windows, first = rows.windows(self.delays).reshape(n_rows, length, -1), 0
+        else:  # the last window alone decides
+            windows, first = rows.last_windows(self.delays)[:, None], length - 1
         states = [self._nothing(n_rows)]
         for step in range(first, length):
-            states.append(self._advance(np.ascontiguousarray(windows[:, step]), states[-1]))
+            states.append(self._advance(np.ascontiguousarray(windows[:, step - first]), states[-1]))
         top = structure.n_units - structure.hidden[-1]
         later = self._nothing(n_rows)
         later[:, top:] = self._layers[-1][: structure.hidden[-1], unit]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from learners.neural import NeuralNetworkRegressor, RecurrentNetworkRegressor, TimeDelayNetworkRegressor
 from learners.neural.attributing import TOLERANCE, integrate
@@ -115,3 +116,55 @@ def test_contributions_add_up_whatever_the_magnitude(learner: Any, unit: float, 
         assert score.complete
         assert total == pytest.approx(answer, rel=1e-5, abs=3e-6 * model.outputs_.unit)
         assert reason.replayed() == pytest.approx(answer, rel=1e-12)
+
+
+def test_a_way_that_bends_too_often_is_told_to_be_incomplete_after_so_many_points() -> None:
+    looked_at: list[int] = []
+
+    def gradients(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        looked_at.append(len(x))
+        return 1e9 * np.cos(1e9 * x)
+
+    found = integrate(lambda x: np.sin(1e9 * x[:, 0]), gradients, np.zeros(1), np.array([[1.0]]), most_parts=60)
+    assert not found.complete[0]
+    assert 20 < sum(looked_at) <= 60 * 5
+    assert np.abs(found.amounts).sum() <= 2 * 60  # and not the 1e9 of single points: no part changes by more than 2
+    few = integrate(lambda x: x[:, 0] ** 3, lambda x: 3 * x**2, np.zeros(1), np.array([[2.0]]), most_parts=4)
+    assert few.complete[0]
+    np.testing.assert_allclose(few.amounts, [[8.0]], rtol=1e-12)
+
+
+def test_points_of_wide_rows_are_looked_at_some_at_a_time() -> None:
+    width, held = 400_000, []
+
+    def gradients(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        held.append(x.size)
+        return 2 * x
+
+    row = np.linspace(0.0, 1.0, width)
+    found = integrate(lambda x: (x**2).sum(axis=1), gradients, np.zeros(width), row[None])
+    assert max(held) <= 5 * width  # five points: those of one part, of the four there are
+    np.testing.assert_allclose(found.amounts[0], row**2, rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize(("learner", "hidden"), [(RecurrentNetworkRegressor, [5, 3]), (TimeDelayNetworkRegressor, [4])])
+def test_the_slopes_of_many_sequences_are_those_of_each_and_of_differences(
+    learner: Any, hidden: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(2)
+    series = rng.normal(size=(30, 6))
+    model = learner(epochs=3, hidden_units=hidden, shortcuts=True).fit(
+        Table.from_columns({"s": series.tolist()}), series.sum(axis=1)
+    )
+    for length in (1, 6, 15):
+        rows = rng.normal(size=(7, length))
+        points, network = model.inputs_.points, model.network_
+        found = network.input_gradients(points(rows), 0)
+        moved = np.eye(length)[:, None] * 1e-6
+        upper, lower = (
+            np.array([network.scores(points(rows + sign * move))[:, 0] for move in moved]) for sign in (1, -1)
+        )
+        np.testing.assert_allclose(found, ((upper - lower) / 2e-6).T, atol=1e-7)
+        monkeypatch.setattr("learners.neural.recurrent.network._AT_ONCE", 1)
+        np.testing.assert_allclose(network.input_gradients(points(rows), 0), found, rtol=1e-12, atol=1e-15)
+        monkeypatch.undo()

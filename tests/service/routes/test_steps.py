@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -210,6 +211,11 @@ def test_long_sequences_are_refused_before_the_work(api: Api) -> None:
     sent = {"rows": [{"bits": [0, 1] * 3_000}], "explain": True}
     refused = problem(api.post("/api/v1/models/parity/predictions", json=sent), 413)
     assert refused["errors"][0]["parameter"] == "explain"
+    most = int(re.search(r"a row of (\d+) steps fits alone", refused["detail"])[1])  # type: ignore[index]
+    assert 1_000 < most < 6_000
+    for steps, status in ((most, 200), (most + 1, 413)):
+        sent = {"rows": [{"bits": [0] * steps}]}
+        assert api.post("/api/v1/models/parity/explanations", json=sent).status_code == status
 
 
 def test_a_model_without_steps_says_so(api: Api) -> None:
