@@ -123,10 +123,13 @@ def count_listed(
         else:
             begin = np.uint64(work.listed[j].begin)
             clear_counts(rules, work, begin, begin + np.uint64(work.listed[j].needs))
+    in_fours = listed & ~3 if rules.unit else 0
     in_pairs = listed & ~1 if rules.unit or rules.mass_is_weight else 0
     for low in range(start, end, _BLOCK):
         high = min(low + _BLOCK, end)
-        for j in range(0, in_pairs, 2):
+        for j in range(0, in_fours, 4):
+            count_four(problem, work, low, high, j)
+        for j in range(in_fours, in_pairs, 2):
             if rules.unit:
                 count_two(problem, work, low, high, j)
             else:
@@ -207,6 +210,25 @@ def count_two(problem: Problem, work: Work, start: int | np.int64, end: int | np
         row = np.uint64(problem.row[one])
         work.counts[begin + np.uint64(problem.codes[row, place])] += np.int32(1)
         work.counts[other_begin + np.uint64(problem.codes[row, other_place])] += np.int32(1)
+
+
+@lean_inner_kernel
+def count_four(problem: Problem, work: Work, start: int | np.int64, end: int | np.int64, j: int) -> None:
+    """The same for four."""
+    place = np.uint64(work.listed[j].place)
+    second_place = np.uint64(work.listed[j + 1].place)
+    third_place = np.uint64(work.listed[j + 2].place)
+    fourth_place = np.uint64(work.listed[j + 3].place)
+    begin = np.uint64(work.listed[j].begin)
+    second = np.uint64(work.listed[j + 1].begin)
+    third = np.uint64(work.listed[j + 2].begin)
+    fourth = np.uint64(work.listed[j + 3].begin)
+    for one in range(np.uint64(start), np.uint64(end)):
+        row = np.uint64(problem.row[one])
+        work.counts[begin + np.uint64(problem.codes[row, place])] += np.int32(1)
+        work.counts[second + np.uint64(problem.codes[row, second_place])] += np.int32(1)
+        work.counts[third + np.uint64(problem.codes[row, third_place])] += np.int32(1)
+        work.counts[fourth + np.uint64(problem.codes[row, fourth_place])] += np.int32(1)
 
 
 @lean_inner_kernel
