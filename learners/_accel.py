@@ -85,6 +85,11 @@ def runs_compiled(function: Callable[..., Any]) -> bool:
     return hasattr(function, "py_func")  # numba's own object, which takes a kernel's place in its module
 
 
+def is_loaded(function: Callable[..., Any]) -> bool:
+    """Whether a kernel has run in this process already, so that its machine code need not be loaded."""
+    return bool(getattr(getattr(function, "_compiled", function), "signatures", ()))
+
+
 def has_compiler() -> bool:
     """Whether numba is in the process already, so that a kernel need not import it."""
     return "numba" in sys.modules

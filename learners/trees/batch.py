@@ -13,10 +13,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from learners._accel import has_compiler, runs_compiled
+from learners._accel import has_compiler, is_loaded, runs_compiled
 from learners.trees.branching import FIRST_CHILD, SHARE, TEST, UPPER
 from learners.trees.combined.tests import NO_TESTS, CombinedTests
-from learners.trees.compiled_walk import CompiledWalk, walk_rows
+from learners.trees.compiled_walk import CompiledWalk, divide_rows, walk_rows
 from learners.trees.nodes import LEAF
 from learners.trees.walk_layout import BETWEEN, COMPARED, LISTED, RANKED, TABLED, WalkLayout, lay_out, ranges
 from learners.types import Array, FloatArray, Int32Array, IntArray
@@ -27,6 +27,8 @@ _ROWS_AT_ONCE = 20_000
 MANY_WALKS = 3_000
 #: The same of rows that are divided.
 _MANY_DIVISIONS = 1_000
+#: The same of both where it is loaded already or will be, and the nodes need only be laid out for it.
+_MANY_WALKS_LOADED, _MANY_DIVISIONS_LOADED = 200, 50
 #: So few walks are finished one by one.
 _LAST_WALKS = 64
 #: Steps after which rows that have arrived are left out of the next ones.
@@ -87,19 +89,19 @@ class BatchWalk:
     def _share(self) -> FloatArray:
         return self._splits[:, SHARE].copy()
 
-    def descend(self, cells: FloatArray) -> IntArray:
+    def descend(self, cells: FloatArray, rows: IntArray | None = None) -> IntArray:
         """Where the values of each row of a batch lead: a leaf, or the first node at which they decide nothing.
 
         Args:
             cells: shape (d, n), in one piece, by column or by row.
+            rows: the rows asked for, shape (m,); None for all.
 
         Returns:
-            Node ids, shape (n,).
+            Node ids, shape (m,).
         """
-        n_rows = cells.shape[1]
-        if self._is_leaf[0]:
-            return np.zeros(n_rows, np.intp)
-        return self.descend_from(np.zeros(n_rows, np.intp), cells, np.arange(n_rows))
+        rows = np.arange(cells.shape[1]) if rows is None else rows
+        nodes = np.zeros(len(rows), np.intp)
+        return nodes if self._is_leaf[0] else self.descend_from(nodes, cells, rows)
 
     def descend_from(
         self, roots: IntArray, cells: FloatArray, rows: IntArray, finish: Finish | None = None
@@ -115,7 +117,8 @@ class BatchWalk:
         Returns:
             Node ids, shape (m,).
         """
-        if len(rows) >= MANY_WALKS and self.is_compiled:
+        many = _MANY_WALKS_LOADED if _pays_anyway(cells, walk_rows) else MANY_WALKS
+        if len(rows) >= many and self.is_compiled:
             return self._compiled.descended(roots, cells, rows)
         nodes = np.empty(len(rows), np.intp)
         for first in range(0, len(rows), _ROWS_AT_ONCE):
@@ -292,8 +295,13 @@ class BatchWalk:
             Shape (m, K).
         """
         nodes = np.zeros(len(rows), np.intp) if roots is None else roots
-        if len(rows) >= _MANY_DIVISIONS and self.is_compiled:
+        many = _MANY_DIVISIONS_LOADED if _pays_anyway(cells, divide_rows) else _MANY_DIVISIONS
+        if len(rows) >= many and self.is_compiled:
             return self._compiled.divided(nodes, cells, rows, answers)
+        return self._divided(nodes, cells, rows, answers)
+
+    def _divided(self, nodes: IntArray, cells: FloatArray, rows: IntArray, answers: FloatArray) -> FloatArray:
+        """The same by arrays."""
         out = np.empty((len(rows), answers.shape[1]))
         waiting = [np.arange(len(rows))[first : first + _ROWS_AT_ONCE] for first in range(0, len(rows), _ROWS_AT_ONCE)]
         while waiting:
@@ -306,6 +314,13 @@ class BatchWalk:
             for k in range(answers.shape[1]):  # bincount adds in the order of the entries
                 out[part, k] = np.bincount(owners, shares * answers[leaves, k], minlength=len(part))
         return out
+
+
+def _pays_anyway(cells: FloatArray, kernel: Callable[..., object]) -> bool:
+    """Whether machine code is loaded, or worth its loading for the batch or the whole table that rows are of: each of
+    its rows is asked about, if not at once, then in another fold.
+    """
+    return cells.shape[1] >= MANY_WALKS or is_loaded(kernel)
 
 
 def _starts(cells: FloatArray, rows: IntArray) -> IntArray:

@@ -9,10 +9,10 @@ from learners._accel import interpreted, uncompiled
 from learners.table import Column, Kind, Table
 from learners.trees import batch, descent
 from learners.trees.branching import FEATURE, FIRST_CHILD, N_CHILDREN, OTHER_BRANCH, SHARE, TEST, branch_of
+from learners.trees.cells import by_column
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.descent import Descent
 from learners.trees.nodes import LEAF, LEVELS
-from learners.trees.setup import by_column
 from learners.trees.traverse import PackedTree, pack
 from tests.learners.tables import read
 from tests.learners.trees.random_trees import COLUMNS, random_rows, random_tree
@@ -159,7 +159,7 @@ def test_machine_code_walks_and_divides_as_arrays_do(seed):
         found = walk._compiled.descended(0 * rows, order, rows)
         assert np.array_equal(found, walk._walk(0 * rows, order, rows, None))
         divided = walk._compiled.divided(0 * rows, order, rows, tree.answers)
-        assert divided.tobytes() == walk.divided(order, rows, tree.answers).tobytes()
+        assert divided.tobytes() == walk._divided(0 * rows, order, rows, tree.answers).tobytes()
 
 
 def test_machine_code_finds_the_same_where_codes_are_large_or_shares_are_equal():
