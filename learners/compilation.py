@@ -19,6 +19,7 @@ from learners.catalog import LEARNERS, get
 from learners.errors import LearnerError
 from learners.neighbors.search.one import nearest_one
 from learners.params import Parameter
+from learners.parts import parted
 from learners.table import MISSING, Column, Kind, Series, Table
 
 #: What processes without numba can load.
@@ -128,9 +129,10 @@ def _goes_with(parameter: Parameter, chosen: dict[str, Any]) -> bool:
 def _exercise(learner: type[Learner], params: dict[str, Any]) -> None:
     table, labels, numbers = _sample()
     target = labels if learner.capabilities.task == "classification" else numbers
-    # Rows of a stored data set are read-only; and complete tables take ways of their own.
+    # Rows of a stored data set are read-only; complete tables take ways of their own, and so do those learned from in
+    # parts.
     table.values.flags.writeable = False
-    for rows in (table, Table(table.columns, np.asfortranarray(np.nan_to_num(table.values)))):
+    for rows in (table, parted(Table(table.columns, np.asfortranarray(np.nan_to_num(table.values))))):
         try:
             fitted = learner.from_params(_briefly(learner) | params).fit(rows, target)
         except LearnerError:

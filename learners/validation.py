@@ -15,7 +15,7 @@ import numpy as np
 
 from learners.errors import ROW, DataError, ParameterError, quoted
 from learners.matching import frame_cells, is_frame, is_missing
-from learners.parts import is_sound, note_sound
+from learners.parts import is_sound, is_sound_target, note_sound
 from learners.table import EXACT_INTEGER, UNSEEN, Column, Kind, LevelType, Series, Table, canonical_text
 from learners.types import Array, FloatArray
 
@@ -110,8 +110,9 @@ def check_training(
             )
         if not was_sound:
             check_codes(column, table.values[:, index])
-    note_sound(table)
-    _check_target(target)
+    if not is_sound_target(table, target):
+        _check_target(target)
+    note_sound(table, target)
     return table, target
 
 

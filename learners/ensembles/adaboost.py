@@ -18,9 +18,9 @@ from learners.ensembles.reasons import explain_columns
 from learners.explanation import Explanation
 from learners.params import choice, learner, like
 from learners.table import Series, Table
+from learners.trees.cells import by_column
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.nodes import Nodes
-from learners.trees.setup import by_column
 from learners.trees.shared import SharedColumns
 from learners.trees.traverse import pack
 from learners.types import BoolArray, FloatArray, IntArray

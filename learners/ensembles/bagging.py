@@ -28,9 +28,9 @@ from learners.ensembles.out_of_bag import Judged, OutOfBag
 from learners.ensembles.parameters import ClassTreeMembers, DrawnMembers
 from learners.params import learner
 from learners.table import Series, Table
+from learners.trees.cells import by_column
 from learners.trees.column_draws import draw_of
 from learners.trees.nodes import Nodes
-from learners.trees.setup import by_column
 from learners.trees.shared import SharedColumns
 from learners.types import FloatArray
 

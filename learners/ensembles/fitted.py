@@ -13,8 +13,8 @@ from learners.ensembles.members import MemberTrees
 from learners.ensembles.reasons import explain_votes, votes_sizes
 from learners.explanation import Explanation
 from learners.table import Column, Table
+from learners.trees.cells import by_column
 from learners.trees.nodes import Nodes
-from learners.trees.setup import by_column
 from learners.types import FloatArray, IntArray, Scalar
 
 

@@ -19,8 +19,8 @@ from learners.ensembles.explanation import (
 from learners.ensembles.members import MemberTrees
 from learners.explanation import Explanation
 from learners.table import UNSEEN, Column
+from learners.trees.cells import by_column
 from learners.trees.paths import explain_reached, told_tests
-from learners.trees.setup import by_column
 from learners.types import FloatArray, IntArray, Scalar
 
 #: Paths of so many members are told.

@@ -16,7 +16,7 @@ from learners.evaluation.leaving_out import answers_left_out, joined, judge_left
 from learners.evaluation.plan import Plan, Splits
 from learners.evaluation.results import FoldResult, RowResults
 from learners.evaluation.summary import combine
-from learners.parts import parted
+from learners.parts import note_sound, parted
 from learners.table import OPEN_KINDS, Series, Table
 
 
@@ -53,7 +53,9 @@ def cross_validate(
     plan = folds if isinstance(folds, Plan) else Plan(folds=folds)
     judging = judging or Judging()
     splits = plan.splits(truth, seed, groups=judging.groups, times=judging.times)
-    data = parted(data) if len(splits) > 1 else data
+    if len(splits) > 1:
+        data = parted(data)
+        note_sound(data, truth)
     if plan.method == "leave-one-out":
         results: tuple[FoldResult, ...] = (_left_out(make, data, truth, splits, judging, progress),)
     else:

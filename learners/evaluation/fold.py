@@ -28,7 +28,7 @@ from learners.evaluation.over_rows import of_classes, of_numbers
 from learners.evaluation.results import FoldResult, RowResults
 from learners.parts import part_of
 from learners.table import OPEN_KINDS, Column, Series, Table
-from learners.types import Array, FloatArray, IntArray
+from learners.types import BoolArray, FloatArray, IntArray
 
 #: Makes an unfitted learner; called once a fold.
 MakeLearner = Callable[[], Learner]
@@ -69,7 +69,7 @@ def evaluate_fold(
     learned, known = part_of(data, train), truth.take(train)
     with numbered_by(judging.numbers(train)):
         model.fit(learned, known, train_weights, progress=progress)
-    found = answer(model, data.take(test), truth.take(test), test)
+    found = answer(model, part_of(data, test), truth.take(test), test)
     centre = weighted_mean(known.cells, train_weights) if truth.column.is_numeric else None
     worth = judging.utility if judging.utility is not None else own_utility(model, truth.column)
     training = None
@@ -82,7 +82,7 @@ def evaluate_fold(
         n_test=len(test),
         test_weight=float(len(test)) if test_weights is None else float(test_weights.sum()),
         effective_rows=effective_rows(test_weights, len(test)),
-        warnings=(*_untrained_classes(truth, train), *model.training_notes().get("warnings", ())),
+        warnings=(*_untrained_classes(truth, known), *model.training_notes().get("warnings", ())),
         rows=found,
         model=model,
         training=training,
@@ -169,10 +169,18 @@ def align_probabilities(probabilities: FloatArray, given: Column, wanted: Column
     return aligned
 
 
-def _untrained_classes(target: Series, train: Array) -> tuple[str, ...]:
+def _untrained_classes(target: Series, known: Series) -> tuple[str, ...]:
+    """A sentence on classes of a target that do not occur in what was learned from; none of its cells is missing."""
     if target.column.is_numeric:
         return ()
-    codes, n_levels = target.codes, len(target.column.levels)
-    occurring, learned = (np.bincount(some, minlength=n_levels) > 0 for some in (codes, codes[train]))
+    learned = _occurring(known)
+    if learned.all():
+        return ()
+    occurring = _occurring(target)
     absent = [quoted(target.column.labels[code]) for code in np.flatnonzero(occurring & ~learned).tolist()]
     return (f"not in the training rows, so never predicted: {', '.join(absent)}",) if absent else ()
+
+
+def _occurring(target: Series) -> BoolArray:
+    found: BoolArray = np.bincount(target.cells.astype(np.intp), minlength=len(target.column.levels)) > 0
+    return found

@@ -123,7 +123,10 @@ def dealing_order(n_rows: int, seed: int, codes: Array | None) -> IntArray:
     """The rows in random order; where codes are given, class by class."""
     if not is_whole(seed) or seed < 0:
         raise ParameterError(f"parameter seed must be a whole number >= 0; it is {quoted(seed)}", field="seed")
-    shuffled = np.argsort(np.random.PCG64(int(seed)).random_raw(n_rows), kind="stable")
+    words = np.random.PCG64(int(seed)).random_raw(n_rows)
+    shuffled = np.argsort(words)
+    if bool((np.diff(words[shuffled]) == 0).any()):  # which hardly ever happens: then the first comes first
+        shuffled = np.argsort(words, kind="stable")
     if codes is None:
         return shuffled
     if len(codes) != n_rows:

@@ -75,7 +75,7 @@ def answers_left_out(
         taken = None if weights is None else weights[split.train]
         with numbered_by(judging.numbers(split.train)):
             model.fit(part_of(data, split.train), truth.take(split.train), taken)
-        results.append(answer(model, data.take(split.test), truth.take(split.test), split.test))
+        results.append(answer(model, part_of(data, split.test), truth.take(split.test), split.test))
         progress((done + 1) / len(numbers), f"{done + 1} of {len(numbers)} left out")
     return joined(results, None if truth.column.is_numeric else len(truth.column.levels))
 

@@ -11,9 +11,9 @@ import numpy as np
 from learners.base import Learner
 from learners.rules.rule import Rule, RuleSet
 from learners.table import Table
+from learners.trees.cells import by_column
 from learners.trees.estimator import FittedTree
 from learners.trees.model_tree.fitted import FittedModelTree
-from learners.trees.setup import by_column
 from learners.types import FloatArray, IntArray
 
 _ROWS_AT_ONCE = 50_000

@@ -13,7 +13,7 @@ from learners.rules.ordered import OrderedRules, rule_set
 from learners.rules.reasons import explain_row
 from learners.rules.rule import RuleSet
 from learners.table import Column, Table
-from learners.trees.setup import by_column
+from learners.trees.cells import by_column
 from learners.types import FloatArray, Int32Array
 
 

@@ -39,7 +39,7 @@ def grow_tree(
     A small table is grown on one thread whatever the options say, and so is a tree with tests of several values; the
     tree is the same.
     """
-    if table.values.size < LEAST_CELLS_FOR_THREADS:
+    if table.n_rows * table.n_columns < LEAST_CELLS_FOR_THREADS:
         options = replace(options, threads=1)
     progress(0.0, "sorting columns")
     prepared = prepare(table, target, n_classes, weights, options)

@@ -13,6 +13,7 @@ from learners.class_weights import class_factors, class_weight_parameter, weigh
 from learners.decisions import plain_utility, utility_matrix, utility_parameter
 from learners.params import Preset, choice, flag, learner, real
 from learners.table import Column
+from learners.trees.cells import by_column
 from learners.trees.criteria import CRITERIA
 from learners.trees.estimator import costs_of_columns
 from learners.trees.leaves import with_estimate
@@ -23,7 +24,6 @@ from learners.trees.pruning.chi_square import prune_chi_square
 from learners.trees.pruning.error_based import collapse, prune_error_based
 from learners.trees.pruning.minimum_length import prune_minimum_length
 from learners.trees.pruning.raising import prune_with_raising
-from learners.trees.setup import by_column
 from learners.trees.training import Training
 from learners.types import FloatArray
 

@@ -28,7 +28,7 @@ MOST_VALUES = 256
 FEWEST_ROWS_A_VALUE = 4
 _PLACES_A_VALUE = 4
 PLACE_BITS = 16
-_PLACE_SIZE = 1 << PLACE_BITS
+PLACE_SIZE = 1 << PLACE_BITS
 
 #: One column's codes and labels, the halves of each in an array of their own.
 CodeParts: TypeAlias = tuple[NDArray[np.uint16], ...]
@@ -64,14 +64,23 @@ def rank_codes(values: FloatArray, count: int, label_bits: int, labels: Int32Arr
     Raises:
         DataError: too many levels times classes.
     """
-    if (count + 1) << label_bits > np.iinfo(np.int32).max:
-        raise DataError(f"{count} levels with {1 << label_bits} classes are more than one tree can count")
+    check_combinations(count, label_bits)
     order = np.argsort(values[:count])
     code = np.full(len(values) + 1, count, np.int32)
     code[order] = np.arange(count, dtype=np.int32)
     np.take(code << label_bits, out, out=out, mode="clip")
     out |= labels
     return values[order]
+
+
+def check_combinations(count: int, label_bits: int) -> None:
+    """Refuse so many values that they cannot be counted by class.
+
+    Raises:
+        DataError: too many levels times classes.
+    """
+    if (count + 1) << label_bits > np.iinfo(np.int32).max:
+        raise DataError(f"{count} levels with {1 << label_bits} classes are more than one tree can count")
 
 
 @lean_inner_kernel
@@ -122,7 +131,7 @@ def first_seen(
 def packed_codes(codes: Int32Array, combinations: int) -> CodeParts:
     """Codes and labels, of which there are so many combinations, in places of 16 bits."""
     low = codes.astype(np.uint16)
-    return (low,) if combinations <= _PLACE_SIZE else (low, (codes >> PLACE_BITS).astype(np.uint16))
+    return (low,) if combinations <= PLACE_SIZE else (low, (codes >> PLACE_BITS).astype(np.uint16))
 
 
 def codes_by_row(columns: Sequence[CodeParts], rows: Int32Array, n_rows: int) -> NDArray[np.uint16]:

@@ -11,12 +11,14 @@ from learners.base import Learner, ModelState
 from learners.errors import ParameterError
 from learners.explanation import Explanation
 from learners.params import choice, integer, learner, mapping, real
+from learners.parts import origin_of
 from learners.table import Column, Table
+from learners.trees.cells import by_column
 from learners.trees.following import follow_all, follow_heaviest
 from learners.trees.nodes import Nodes
 from learners.trees.paths import explain_row, tested_columns
 from learners.trees.pruning.alpha_choice import PruningPath
-from learners.trees.setup import GrowthOptions, by_column
+from learners.trees.setup import GrowthOptions
 from learners.trees.traverse import PackedTree, pack
 from learners.types import FloatArray, IntArray, Scalar
 
@@ -168,7 +170,10 @@ class TreeEstimator(FittedTree):
 
     def _answers(self, X: Any) -> FloatArray:
         table = self.check_table(X)
-        return self.packed_tree_.predict(by_column(table.values))
+        origin = origin_of(table)
+        if origin is None:
+            return self.packed_tree_.predict(by_column(table.values))
+        return self.packed_tree_.predict(by_column(origin.whole.values), origin.rows)
 
     def apply(self, X: Any) -> IntArray:
         """Id of the leaf that each row reaches, shape (n,); of a divided row the leaf with its largest share."""

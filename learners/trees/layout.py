@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from learners._accel import interpreted, kernel, lean_inner_kernel
 from learners.table import Column, Kind
 from learners.trees.coding import (
+    PLACE_SIZE,
     CodeParts,
     codes_by_row,
     first_seen,
@@ -22,7 +23,6 @@ from learners.trees.coding import (
     table_size,
 )
 from learners.trees.presort import KeyLayout, SortRoom, sort_column
-from learners.trees.presorted import Source, ranks_by_id, take_codes, take_keys
 from learners.trees.problem import COLUMN_INFO, ORDERED, ORDERED_WITH_MISSING, Records, records
 from learners.types import BoolArray, FloatArray, Int32Array, IntArray
 
@@ -69,7 +69,6 @@ def lay_columns(
     layout: KeyLayout,
     capacity: int,
     threads: int,
-    source: Source,
 ) -> LaidColumns:
     """Code the columns that have few values, sort the others.
 
@@ -81,55 +80,66 @@ def lay_columns(
         layout: of keys and of labels.
         capacity: room for keys in each column.
         threads: how many share the work.
-        source: what is laid out already of the table that they come from.
     """
-    n_levels = np.array([plan.n_levels for plan in plans], np.int32)
-    kinds = np.array([plan.kind for plan in plans], np.int32)
     codes: list[CodeParts] = [()] * len(plans)
+    misses = np.zeros(len(plans), np.bool_)
     keys = np.empty((len(plans), capacity), np.int64)
-
-    search = FewValues(
-        np.array([most_values(len(rows), plan.n_levels) for plan in plans], np.int64),
-        np.array([plan.is_level for plan in plans], np.bool_),
-    )
-
-    wanted = Wanted(rows, labels, layout)
+    search = FewValues(most_coded(plans, len(rows)), np.array([plan.is_level for plan in plans], np.bool_))
+    labelled = Labelled(rows, labels, layout)
 
     def lay_some(first: int) -> list[FloatArray | None]:
-        room = new_room(len(rows), search.most, source)
+        room = new_room(len(rows), search.most)
         values: list[FloatArray | None] = [None] * len(plans)
-        column, count = lay_until_few(cells, wanted, (first, threads), search, source, room, keys)
+        column, count = lay_until_few(cells, labelled, (first, threads), search, room, keys)
         while column < len(plans):
-            plan = plans[column]
             out = room.sorting.order
-            misses_some = plan.with_missing and bool((out == search.most[column]).any())
-            found = rank_codes(room.values[: search.most[column]], count, layout.label_bits, labels, out)
-            codes[column] = packed_codes(out, (len(found) + 1) << layout.label_bits)
-            if misses_some:
-                found = np.append(found, np.nan)  # the code after the last is that of missing cells
-                n_levels[column] += plan.n_levels > 0
-                kinds[column] = ORDERED_WITH_MISSING if plan.kind == ORDERED else plan.kind
-            values[column] = found
-            column, count = lay_until_few(cells, wanted, (column + threads, threads), search, source, room, keys)
+            misses[column] = plans[column].with_missing and bool((out == search.most[column]).any())
+            values[column] = rank_codes(room.values[: search.most[column]], count, layout.label_bits, labels, out)
+            codes[column] = packed_codes(out, (count + 1) << layout.label_bits)
+            column, count = lay_until_few(cells, labelled, (column + threads, threads), search, room, keys)
         return values
 
     shares = run_threads(lay_some, threads)
     values = [shares[column % threads][column] for column in range(len(plans))]
-    n_codes = np.array([0 if own is None else len(own) for own in values], np.int32)
-    columns = records(len(plans), COLUMN_INFO)
-    plain = columns.view(np.ndarray)  # whose fields are set in a tenth of the time
-    plain["n_levels"] = n_levels
-    plain["kind"] = kinds
-    plain["many_valued"] = n_levels >= _MANY_LEVELS * len(rows)
-    plain["is_coded"] = [own is not None for own in values]
-    plain["n_codes"] = n_codes
-    plain["first_value"] = np.cumsum(n_codes) - n_codes
-    n_places = np.array([len(parts) for parts in codes], np.int32)
-    plain["place"] = np.cumsum(n_places) - n_places
-    plain["is_wide"] = n_places > 1
-    known = [own for own in values if own is not None]
+    n_values = np.array([-1 if own is None else len(own) for own in values])
+    columns = column_records(plans, len(rows), n_values, misses, layout.label_bits)
+    known = [
+        own if not misses[column] else np.append(own, np.nan) for column, own in enumerate(values) if own is not None
+    ]
     flat = np.concatenate(known) if known else np.empty(0)
     return LaidColumns(keys, codes_by_row(codes, rows, cells.shape[1]), flat, columns)
+
+
+def most_coded(plans: Sequence[ColumnPlan], n_rows: int) -> IntArray:
+    """Up to how many distinct values each column has codes."""
+    return np.array([most_values(n_rows, plan.n_levels) for plan in plans], np.int64)
+
+
+def column_records(
+    plans: Sequence[ColumnPlan], n_rows: int, n_values: IntArray, misses: BoolArray, label_bits: int
+) -> Records:
+    """What is said of the columns; see :class:`~learners.trees.problem.Problem`.
+
+    Args:
+        n_values: how many distinct known values those with codes have; below 0 of those with keys.
+        misses: whether one with codes has rows that miss the value, where that is a value too: its code is the last.
+    """
+    n_levels = np.array([plan.n_levels for plan in plans], np.int32)
+    kinds = np.array([plan.kind for plan in plans], np.int32)
+    is_coded = n_values >= 0
+    n_codes = np.where(is_coded, n_values + misses, 0)
+    n_places = np.where(is_coded, np.where((n_values + 1) << label_bits > PLACE_SIZE, 2, 1), 0)
+    columns = records(len(plans), COLUMN_INFO)
+    plain = columns.view(np.ndarray)  # whose fields are set in a tenth of the time
+    plain["n_levels"] = n_levels + (misses & (n_levels > 0))
+    plain["kind"] = np.where(misses & (kinds == ORDERED), ORDERED_WITH_MISSING, kinds)
+    plain["many_valued"] = plain["n_levels"] >= _MANY_LEVELS * n_rows
+    plain["is_coded"] = is_coded
+    plain["n_codes"] = n_codes
+    plain["first_value"] = np.cumsum(n_codes) - n_codes
+    plain["place"] = np.cumsum(n_places) - n_places
+    plain["is_wide"] = n_places > 1
+    return columns
 
 
 class FewValues(NamedTuple):
@@ -139,7 +149,7 @@ class FewValues(NamedTuple):
     is_level: BoolArray
 
 
-class Wanted(NamedTuple):
+class Labelled(NamedTuple):
     """The rows that are learned from, their labels, and how their keys are laid out."""
 
     rows: Int32Array
@@ -154,34 +164,30 @@ class Room(NamedTuple):
         numbers: float64 (n,), a column's cells of the rows that are learned from.
         sorting: its ``bits`` are the same memory.
         values, table: what :func:`~learners.trees.coding.first_seen` needs.
-        moved: what :func:`~learners.trees.presorted.take_codes` needs.
     """
 
     numbers: FloatArray
     sorting: SortRoom
     values: FloatArray
     table: Int32Array
-    moved: Int32Array
 
 
-def new_room(n_rows: int, most: IntArray, source: Source) -> Room:
+def new_room(n_rows: int, most: IntArray) -> Room:
     """Memory for columns of so many rows, with up to so many distinct values where they get codes."""
     numbers = np.empty(n_rows)
     order, spare = np.empty(n_rows, np.int32), np.empty(n_rows, np.int32)
     sorting = SortRoom(numbers.view(np.uint64), order, np.empty(n_rows, np.uint64), spare)
     largest = int(most.max(initial=0))
     table = np.empty(interpreted(table_size)(largest), np.int32)
-    moved = np.empty(int(source.columns.view(np.ndarray)["n_codes"].max(initial=0)) + 1, np.int32)
-    return Room(numbers, sorting, np.empty(largest), table, moved)
+    return Room(numbers, sorting, np.empty(largest), table)
 
 
 @kernel
 def lay_until_few(
     cells: FloatArray,
-    wanted: Wanted,
+    labelled: Labelled,
     turn: tuple[int, int],
     search: FewValues,
-    source: Source,
     room: Room,
     keys: IntArray,
 ) -> tuple[int, int]:
@@ -192,31 +198,16 @@ def lay_until_few(
         number of columns or more.
     """
     column, step = turn
-    rows, labels, layout = wanted
+    rows, labels, layout = labelled
     order = room.sorting.order
     while column < cells.shape[0]:
         is_level, most = search.is_level[column], search.most[column]
-        values = room.values[:most]
-        if not source.holds[column]:
-            is_sorted = False
-            load_numbers(cells[column], rows, room.numbers)
-            count = first_seen(room.numbers, room.sorting.bits, room.table[: table_size(most)], values, order, is_level)
-        elif source.columns[column].is_coded:
-            is_sorted = False
-            count = take_codes(source, column, values, order, room.moved)
-            if count < 0:
-                load_numbers(cells[column], rows, room.numbers)
-        else:
-            is_sorted = True
-            count = take_keys(source, column, labels, layout, keys[column])
-            if count <= most:
-                ranks_by_id(keys[column], layout, cells[column], rows, values, order)
-            else:
-                count = -1
+        load_numbers(cells[column], rows, room.numbers)
+        table = room.table[: table_size(most)]
+        count = first_seen(room.numbers, room.sorting.bits, table, room.values[:most], order, is_level)
         if count >= 0:
             return column, count
-        if not is_sorted:
-            sort_column(room.numbers, room.sorting, labels, layout, keys[column], is_level)
+        sort_column(room.numbers, room.sorting, labels, layout, keys[column], is_level)
         column += step
     return column, 0
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Self
 
 from learners.base import Capabilities, Progress, Regressor, check_training, check_weights, no_progress, target_numbers
 from learners.params import Preset, choice, learner
+from learners.trees.cells import by_column
 from learners.trees.leaves import with_medians
 from learners.trees.presets import REGRESSOR_PRESETS
 from learners.trees.pruned import PrunedTreeEstimator
-from learners.trees.setup import by_column
 from learners.trees.training import Training
 from learners.types import FloatArray
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from learners.table import Column, Table
 from learners.trees.binning import binned, cuts_of
+from learners.trees.cells import by_column, coded_columns, has_gaps, read_only
 from learners.trees.column_draws import draw_of
 from learners.trees.criteria import CRITERIA, ENTROPY, GINI, VARIANCE
 from learners.trees.extras import extras_of
@@ -26,7 +27,7 @@ from learners.trees.problem import (
     Records,
     Rules,
 )
-from learners.trees.wholes import source_of
+from learners.trees.wholes import part_in_whole
 from learners.types import FloatArray, Int32Array
 
 #: Sums of fractions miss a whole number by rounding, one way or the other with the order of the rows.
@@ -69,7 +70,10 @@ class GrowthOptions:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A problem ready to grow; ``cuts`` holds those of columns that were cut into intervals."""
+    """A problem ready to grow; ``cuts`` holds those of columns that were cut into intervals.
+
+    Its rows are the table's, or of a part of a whole that is laid out (:mod:`~learners.trees.wholes`) the whole's.
+    """
 
     problem: Problem
     rules: Rules
@@ -87,22 +91,26 @@ def prepare(table: Table, target: FloatArray, n_classes: int, weights: FloatArra
         weights: shape (n,), >= 0; rows of weight 0 are left out.
         options: see :class:`GrowthOptions`.
     """
-    cells = by_column(table.values)
     rows = np.flatnonzero(weights > 0).astype(np.int32)
+    own, learned = weights[rows], target[rows]
     layout = KeyLayout.of(len(rows), max(n_classes, 1))
-    gaps = has_gaps(cells, [not column.is_numeric for column in table.columns])
+    labels = learned.astype(np.int32) if n_classes else np.zeros(len(rows), np.int32)
+    part = part_in_whole(table, len(rows), options.threads) if options.discretise == "none" else None
+    gaps = part.has_gaps if part is not None else has_gaps(by_column(table.values), coded_columns(table.columns))
     # Where missing is a value, rows are divided by tests of several values alone.
     divides = gaps and (options.missing != "as-value" or options.combines)
     capacity = len(rows) + (len(rows) // 4 + 64 if divides else 0)
-    labels = target[rows].astype(np.int32) if n_classes else np.zeros(len(rows), np.int32)
     cuts: list[FloatArray | None] = [None] * len(table.columns)
+    cells = part.source.cells if part is not None else by_column(table.values)
     if options.discretise != "none":
         cuts = cuts_of(cells, table.columns, rows, target, weights, options.discretise, options.bins)
         cells = read_only(binned(cells, cuts))
-    plans = [plan_of(column, own, options) for column, own in zip(table.columns, cuts, strict=True)]
-    source = source_of(table, rows, np.array([own is None for own in cuts], np.bool_), options.threads)
-    laid = lay_columns(cells, plans, rows, labels, layout, capacity, options.threads, source)
-    own = weights[rows]
+    plans = [plan_of(column, own_cuts, options) for column, own_cuts in zip(table.columns, cuts, strict=True)]
+    if part is None:
+        laid = lay_columns(cells, plans, rows, labels, layout, capacity, options.threads)
+    else:
+        rows, target = part.numbers(rows), part.by_row(target)
+        laid = part.taken(plans, rows, labels, layout, capacity)
     unit = not divides and bool((own == 1.0).all())
     rules = _rules(options, n_classes, unit, bool((own >= 1.0).all()))
     row, numbers = _by_id(rows, own, unit, n_classes == 0, capacity)
@@ -147,18 +155,6 @@ def most_freedom(columns: Records, n_classes: int) -> int:
     return (max(int(np.max(levels, initial=2)), 2) - 1) * max(n_classes - 1, 1)
 
 
-def by_column(values: FloatArray) -> FloatArray:
-    """The table's cells as a C-ordered (d, n) array, read-only."""
-    return read_only(values.T)
-
-
-def read_only(values: FloatArray) -> FloatArray:
-    """A C-ordered read-only view: of a mapped file or of memory, it is one type, and kernels compile once."""
-    view = np.ascontiguousarray(values).view()
-    view.flags.writeable = False
-    return view
-
-
 def _rules(options: GrowthOptions, n_classes: int, unit: bool, mass_is_weight: bool) -> Rules:
     criterion = CRITERIA[options.criterion]
     return Rules(
@@ -180,15 +176,6 @@ def _rules(options: GrowthOptions, n_classes: int, unit: bool, mass_is_weight: b
         penalty=bool(options.threshold_penalty),
         quinlan_minimum=options.threshold_minimum == "c4.5",
     )
-
-
-def has_gaps(cells: FloatArray, coded: Iterable[bool]) -> bool:
-    """Whether any cell is missing or unseen; ``coded`` tells the columns that hold codes. No mask is made."""
-    if cells.size == 0:
-        return False
-    if np.isnan(np.min(cells)):
-        return True
-    return any(levels and bool(np.min(column) < 0) for column, levels in zip(cells, coded, strict=True))
 
 
 def _by_id(

@@ -35,6 +35,7 @@ class SharedColumns:
         self._table = table
         self._prepared = prepare(table, target, n_classes, weights, options)
         self._options = replace(options, threads=1)
+        self._rows = np.flatnonzero(weights > 0)
         self._given = weights
         #: One for each thread; trees take and leave them in whatever order.
         self._finished: list[Growth] = []
@@ -86,7 +87,7 @@ class SharedColumns:
         if numbers is None or numbers.shape[1] < len(row):
             numbers = np.empty((3, len(row)))
         ids = np.empty(shared.n_rows, np.int32)
-        are_one, are_mass = take_rows(problem, weights, masses, ids, row, numbers, keys)
+        are_one, are_mass = take_rows(problem, weights[self._rows], masses[self._rows], ids, row, numbers, keys)
         unit = shared.rules.unit and bool(are_one)
         if unit and shared.rules.n_stats == shared.rules.n_values:
             numbers = np.zeros((3, 1))
@@ -110,7 +111,7 @@ def take_rows(
     Every row is written and only the end moves on, by 1 for those that are kept, so there is room for one more.
 
     Args:
-        weights, masses: by table row.
+        weights, masses: by old id.
         ids: gets each old id's new one, shape (n,); of one that is not kept anything below 0.
         row, numbers, keys: get what the problem has of the rows that are kept.
 
@@ -121,11 +122,10 @@ def take_rows(
     are_one = True
     are_mass = True
     for one in range(np.uint64(ids.shape[0])):
-        own = problem.row[one]
-        weight = weights[np.uint64(own)]
-        mass = max(masses[np.uint64(own)], 1.0)
+        weight = weights[one]
+        mass = max(masses[one], 1.0)
         is_kept = weight > 0.0
-        row[end] = own
+        row[end] = problem.row[one]
         numbers[WEIGHT, end] = weight
         numbers[MASS, end] = mass
         ids[one] = np.int32(end) if is_kept else np.int32(-1)

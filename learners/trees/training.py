@@ -16,11 +16,12 @@ from learners.evaluation.folds import hold_out, k_fold
 from learners.parts import parted
 from learners.table import Table
 from learners.trees.build import grow_tree
+from learners.trees.cells import by_column
 from learners.trees.nodes import Nodes
 from learners.trees.pruning.alpha_choice import Judge, PruningPath, choose_alpha, pruning_path
 from learners.trees.pruning.cost_complexity import prune_cost_complexity
 from learners.trees.pruning.reduced_error import class_losses, prune_reduced_error, squared_losses
-from learners.trees.setup import GrowthOptions, by_column
+from learners.trees.setup import GrowthOptions
 from learners.trees.traverse import PackedTree, pack
 from learners.types import FloatArray, IntArray
 

@@ -58,19 +58,21 @@ class PackedTree:
     answers: FloatArray
     combined: CombinedTests = NO_TESTS
 
-    def predict(self, cells: FloatArray) -> FloatArray:
+    def predict(self, cells: FloatArray, rows: IntArray | None = None) -> FloatArray:
         """Answers for a batch.
 
         Args:
-            cells: the table's cells by column, shape (d, n), as :func:`learners.trees.setup.by_column` gives them.
+            cells: the table's cells by column, shape (d, n), as :func:`learners.trees.cells.by_column` gives them.
+            rows: the rows asked for, shape (m,); None for all.
 
         Returns:
-            float64 (n, K).
+            float64 (m, K).
         """
-        nodes, undecided = self.descended(cells)
+        nodes, undecided = self.descended(cells, rows)
         out = self.answers.take(nodes, axis=0)
         if len(undecided) > 0:
-            out[undecided] = self.walk.divided(cells, undecided, self.answers, nodes[undecided])
+            divided = undecided if rows is None else rows[undecided]
+            out[undecided] = self.walk.divided(cells, divided, self.answers, nodes[undecided])
         return out
 
     def predict_row(self, row: FloatArray, out: FloatArray) -> None:
@@ -87,9 +89,11 @@ class PackedTree:
         nodes[undecided] = leaves[np.searchsorted(owners, np.arange(len(undecided)))]
         return nodes.astype(np.int32)
 
-    def descended(self, cells: FloatArray) -> tuple[IntArray, IntArray]:
-        """The node that each row of a batch gets to by its values alone, and the rows for which that is no leaf."""
-        nodes = self.walk.descend(cells)
+    def descended(self, cells: FloatArray, rows: IntArray | None = None) -> tuple[IntArray, IntArray]:
+        """The node that each row of a batch gets to by its values alone, and the places of those for which that is no
+        leaf; of all rows, or of some.
+        """
+        nodes = self.walk.descend(cells, rows)
         return nodes, self.walk.undecided(nodes)
 
     def reach(self, row: FloatArray) -> tuple[IntArray, FloatArray]:
@@ -128,7 +132,7 @@ class PackedTree:
 def pack(nodes: Nodes, columns: Sequence[Column], *, regression: bool, answers: FloatArray | None = None) -> PackedTree:
     """Lay out a tree over these columns for walking; ``answers`` are its :func:`node_answers`, if there already."""
     test = tests_by_kind(nodes, columns)
-    links = np.zeros((nodes.n_nodes, 8), np.int32)
+    links = np.empty((nodes.n_nodes, 8), np.int32)
     for first in range(0, nodes.n_nodes, _NODES_AT_ONCE):
         part = slice(first, first + _NODES_AT_ONCE)
         for place, values in (

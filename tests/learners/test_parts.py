@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from learners.errors import DataError
-from learners.parts import is_sound, origin_of, part_of, parted
+from learners.parts import is_sound, is_sound_target, origin_of, part_of, parted
 from learners.table import Column, Kind, Series, Table
 from learners.validation import check_training
 
@@ -25,6 +25,17 @@ def test_a_part_is_what_taking_the_rows_gives_and_knows_them():
     assert origin_of(part).whole is whole
     assert origin_of(part).rows.tolist() == [0, 2, 5]
     assert origin_of(whole) == (whole, None)
+
+
+def test_a_part_copies_its_cells_when_someone_asks_for_them():
+    whole = parted(made())
+    part = part_of(whole, np.array([1, 4]))
+    assert (part.n_rows, len(part), part.names) == (2, 2, whole.names)
+    assert "values" not in vars(part)
+    assert part.to_columns() == {"x": [0.5, 2.0], "c": ["b", "a"]}
+    assert part.values is part.values
+    assert part.values.flags.f_contiguous
+    assert part_of(part, np.array([1])).values.tolist() == [[2.0, 0.0]]
 
 
 def test_a_part_of_a_part_is_one_of_the_whole():
@@ -50,6 +61,8 @@ def test_a_whole_is_not_kept_by_its_parts():
     gc.collect()
     assert origin_of(part) is None
     assert part.n_rows == 2
+    assert part.values.tolist() == [[0.0, 0.0], [0.5, 1.0]]
+    assert part_of(part, np.array([1])).values.tolist() == [[0.5, 1.0]]
 
 
 def test_cells_that_were_checked_as_a_whole_are_sound_in_every_part_and_others_are_not():
@@ -62,6 +75,17 @@ def test_cells_that_were_checked_as_a_whole_are_sound_in_every_part_and_others_a
     plain = made()
     check_training(plain, y, classification=True)
     assert not is_sound(plain)
+
+
+def test_a_target_that_was_checked_with_a_whole_is_looked_at_with_any_other_table():
+    y = Series(Column("y", Kind.NOMINAL, ("n", "p")), np.array([0.0, 1, 0, 1, 0, 1]))
+    whole = parted(made())
+    check_training(whole, y, classification=True)
+    assert is_sound_target(whole, y)
+    y.cells[2] = np.nan
+    for table in (made(), parted(made()), part_of(whole, np.arange(6))):
+        with pytest.raises(DataError, match="row 2"):
+            check_training(table, y, classification=True)
 
 
 @pytest.mark.parametrize(("column", "cell"), [(0, np.inf), (1, 2.0), (1, 0.5)])

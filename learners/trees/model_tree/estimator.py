@@ -23,6 +23,7 @@ from learners.linear_function import Contribution, LinearBranch, LinearPathExpla
 from learners.params import Preset, choice, integer, learner, real
 from learners.table import Table
 from learners.trees.build import grow_tree
+from learners.trees.cells import by_column
 from learners.trees.estimator import TreeEstimator
 from learners.trees.model_tree.fitted import FittedModelTree
 from learners.trees.model_tree.fitting import Placed, fit_models
@@ -35,7 +36,6 @@ from learners.trees.nodes import Nodes
 from learners.trees.paths import MAX_TESTS
 from learners.trees.presets import MODEL_TREE_PRESETS
 from learners.trees.pruning.compaction import cut, kept_by
-from learners.trees.setup import by_column
 from learners.trees.traverse import pack
 from learners.types import FloatArray
 

@@ -32,6 +32,7 @@ from learners.trees.branching import (
     SPLIT,
     TEST,
 )
+from learners.trees.cells import has_gaps, read_only
 from learners.trees.criteria import impurity_sum
 from learners.trees.nodes import LEAF, LEVELS, THRESHOLD, Nodes
 from learners.trees.pruning.compaction import cut
@@ -50,7 +51,6 @@ from learners.trees.pruning.raising_rows import (
     make_leaf,
 )
 from learners.trees.pruning.raising_trial import errors_of_branch
-from learners.trees.setup import has_gaps, read_only
 from learners.trees.traverse import pack
 from learners.types import BoolArray, FloatArray, Int32Array, IntArray
 
@@ -70,7 +70,7 @@ def prune_with_raising(
     Args:
         nodes: a classification tree grown on the rows that follow.
         columns: d columns.
-        cells: training cells by column, shape (d, n), as :func:`learners.trees.setup.by_column` gives them.
+        cells: training cells by column, shape (d, n), as :func:`learners.trees.cells.by_column` gives them.
         codes: class code of each row, shape (n,).
         weights: weight of each row, shape (n,).
         criterion: ``ENTROPY`` or ``GINI``, in which impurities and gains are measured anew.

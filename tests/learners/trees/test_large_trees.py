@@ -20,6 +20,7 @@ from learners.reasons import counterfactuals
 from learners.rules import rules_of
 from learners.table import Column, Kind, Series, Table
 from learners.trees import DecisionTreeClassifier, DecisionTreeRegressor
+from learners.trees.cells import by_column
 from learners.trees.estimator import FittedTree
 from learners.trees.nodes import LEAF, Nodes
 from learners.trees.pruning.chi_square import prune_chi_square
@@ -28,7 +29,6 @@ from learners.trees.pruning.error_based import collapse, prune_error_based
 from learners.trees.pruning.minimum_length import prune_minimum_length
 from learners.trees.pruning.raising import prune_with_raising
 from learners.trees.pruning.reduced_error import prune_reduced_error
-from learners.trees.setup import by_column
 from learners.types import FloatArray
 from service.operations.positions import encode_position
 from service.operations.rules import Paging, rules_json

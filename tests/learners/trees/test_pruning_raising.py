@@ -5,12 +5,12 @@ from hypothesis import strategies as st
 
 from learners.table import Column, Kind, Series, Table
 from learners.trees import DecisionTreeClassifier
+from learners.trees.cells import by_column
 from learners.trees.criteria import ENTROPY, GINI, gini
 from learners.trees.nodes import LEAF
 from learners.trees.pruning.error_based import added_errors, prune_error_based
 from learners.trees.pruning.raising import prune_with_raising
 from learners.trees.pruning.raising_trial import LEAST_CONFIDENCE
-from learners.trees.setup import by_column
 from tests.learners.trees.peers import chain
 from tests.learners.trees.random_trees import COLUMNS, branch_of, random_rows, random_tree
 from tests.learners.trees.test_pruning_error_based import assert_sound

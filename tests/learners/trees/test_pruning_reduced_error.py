@@ -5,12 +5,12 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier as PeerClassifier
 
 from learners.evaluation.folds import hold_out
+from learners.trees.cells import by_column
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.nodes import LEAF
 from learners.trees.pruning.compaction import cut
 from learners.trees.pruning.reduced_error import class_losses, prune_reduced_error, squared_losses
 from learners.trees.regressor import DecisionTreeRegressor
-from learners.trees.setup import by_column
 from learners.trees.traverse import pack
 from tests.learners.trees.peers import chain, nodes_of_peer
 from tests.learners.trees.random_trees import COLUMNS, random_rows, random_tree

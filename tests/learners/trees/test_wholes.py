@@ -12,7 +12,7 @@ from learners import catalog
 from learners.evaluation import Plan, cross_validate
 from learners.evaluation.learning_curve import learning_curve, partial_split
 from learners.evaluation.search import grid_search, select
-from learners.parts import part_of, parted
+from learners.parts import note_sound, part_of, parted
 from learners.persist import dump
 from learners.table import MISSING, UNSEEN, Column, Kind, Series, Table
 from learners.trees import wholes
@@ -75,26 +75,31 @@ def test_what_is_taken_is_what_laying_out_the_rows_alone_gives(n, seed, gaps, op
     whole = parted(table)
     taken = prepare(part_of(whole, rows), target, n_classes, weights, options)
     alone = prepare(table.take(rows), target, n_classes, weights, options)
-    same_layout(taken, alone)
-    assert (whole in wholes._laid) == ((weights > 0).sum() >= wholes._LEAST_SHARE * n)
+    is_laid = options.discretise == "none" and (weights > 0).sum() >= wholes._LEAST_SHARE * n
+    assert (whole in wholes._laid) == is_laid
+    same_layout(taken, alone, rows if is_laid else np.arange(len(rows)))
     weights = np.zeros(n)
     weights[rows] = 1.0
     target = rng.integers(0, 3, n).astype(float)
-    same_layout(
-        prepare(whole, target, n_classes, weights, options), prepare(table, target, n_classes, weights, options)
-    )
+    taken, alone = (prepare(one, target, n_classes, weights, options) for one in (whole, table))
+    same_layout(taken, alone, np.arange(n))
 
 
-def same_layout(taken, alone):
+def same_layout(taken, alone, rows):
+    """Rows have the numbers of the whole, where ``rows`` are the part's; those of others mean nothing."""
     mine, other = taken.problem, alone.problem
     assert mine.layout == other.layout
     assert mine.columns.tobytes() == other.columns.tobytes()
     for column in np.flatnonzero(~mine.columns.is_coded):
         used = slice(taken.n_rows)
         assert np.array_equal(mine.keys[column, used], other.keys[column, used])
+    learned = other.row[: alone.n_rows]
+    assert np.array_equal(mine.row[: taken.n_rows], rows[learned])
     if mine.columns.is_coded.any():  # else there is but an unused place
-        assert np.array_equal(mine.codes, other.codes)
-    for name in ("values", "cells", "row", "numbers", "logs", "answer"):
+        assert np.array_equal(mine.codes[rows[learned]], other.codes[learned])
+    assert mine.cells[:, rows].tobytes() == other.cells.tobytes()
+    assert mine.answer[rows].tobytes() == other.answer.tobytes()
+    for name in ("values", "numbers", "logs"):
         assert getattr(mine, name).tobytes() == getattr(other, name).tobytes(), name
     assert taken.rules == alone.rules
 
@@ -107,9 +112,10 @@ def test_a_column_may_have_codes_in_a_part_and_not_in_the_whole_and_the_other_wa
     for name, rows in {"most": np.flatnonzero(values[:, 0] < 256), "half": np.arange(n // 2)}.items():
         part = part_of(whole, rows)
         taken = prepare(part, target[rows], 2, np.ones(len(rows)), options)
-        same_layout(taken, prepare(Table(part.columns, part.values), target[rows], 2, np.ones(len(rows)), options))
+        alone = prepare(Table(part.columns, part.values), target[rows], 2, np.ones(len(rows)), options)
+        same_layout(taken, alone, rows)
         found[name] = taken.problem.columns.is_coded.tolist()
-    assert wholes._laid[whole].columns.is_coded.tolist() == [False, True]
+    assert wholes._laid[whole].source.columns.is_coded.tolist() == [False, True]
     assert found == {"most": [True, True], "half": [False, False]}
 
 
@@ -151,6 +157,22 @@ def test_the_model_of_a_fold_is_that_of_its_rows_alone(name):
         alone = type(TREES[name])(**TREES[name].get_params())
         alone.fit(Table(table.columns, table.take(rows).values), target.take(rows))
         assert state(result.model) == state(alone)
+
+
+@pytest.mark.parametrize("n", [240, 1300])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_rows_of_a_whole_are_answered_as_by_themselves(n, gaps):
+    """Their cells are not copied; of 240 rows by arrays, of 1,300 by machine code where it is loaded."""
+    table, rng = made(n, 5, gaps)
+    target = Series(Column("y", Kind.NOMINAL, ("no", "yes")), rng.integers(0, 2, n).astype(float))
+    model = DecisionTreeClassifier(min_leaf=3.0).fit(table, target)
+    whole, rows = parted(table), np.flatnonzero(rng.random(n) < 0.6)
+    note_sound(whole, target)  # or the part is looked at
+    alone = model.predict_proba(table.take(rows))
+    part = part_of(whole, rows)
+    assert model.predict_proba(part).tobytes() == alone.tobytes()
+    assert "values" not in vars(part)
+    assert model.predict_proba(whole).tobytes() == model.predict_proba(table).tobytes()
 
 
 def test_numbers_are_predicted_alike_too():
