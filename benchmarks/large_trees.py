@@ -28,6 +28,7 @@ from learners.reasons import counterfactuals, next_question
 from learners.rules import rules_of
 from learners.table import Table
 from learners.trees import DecisionTreeClassifier, DecisionTreeRegressor
+from learners.trees.cells import by_column
 from learners.trees.criteria import GINI
 from learners.trees.pruning.chi_square import prune_chi_square
 from learners.trees.pruning.cost_complexity import cost_complexity_path, prune_cost_complexity
@@ -35,7 +36,6 @@ from learners.trees.pruning.error_based import collapse, prune_error_based
 from learners.trees.pruning.minimum_length import prune_minimum_length
 from learners.trees.pruning.raising import prune_with_raising
 from learners.trees.pruning.reduced_error import prune_reduced_error
-from learners.trees.setup import by_column
 from learners.types import IntArray
 from service.operations.positions import encode_position
 from service.operations.rules import Paging, rules_json
