@@ -100,10 +100,22 @@ class TooLarge(ServiceError):
     status, slug, title = 413, "too-large", "A limit is exceeded"
 
 
+class TargetTooLong(ServiceError):
+    """The address of a request is longer than is read."""
+
+    status, slug, title = 414, "target-too-long", "The address is too long"
+
+
 class UnsupportedMediaType(ServiceError):
     """A content type or encoding that is not read."""
 
     status, slug, title = 415, "unsupported-media-type", "The format or encoding is not supported"
+
+
+class ExpectationFailed(ServiceError):
+    """What the request expects of the server is not known."""
+
+    status, slug, title = 417, "expectation-failed", "What is expected cannot be met"
 
 
 class Invalid(ServiceError):
@@ -118,10 +130,28 @@ class TooManyRequests(ServiceError):
     status, slug, title = 429, "too-many-requests", "Too much at once"
 
 
+class HeadTooLarge(ServiceError):
+    """A request has more header fields, or larger ones, than are read."""
+
+    status, slug, title = 431, "head-too-large", "The header fields are too large"
+
+
+class NotImplementedHere(ServiceError):
+    """A part of HTTP that is not spoken."""
+
+    status, slug, title = 501, "not-implemented", "This is not spoken here"
+
+
 class Unavailable(ServiceError):
     """The store cannot be reached or is locked; sent with Retry-After."""
 
     status, slug, title = 503, "unavailable", "Not possible just now"
+
+
+class VersionNotSupported(ServiceError):
+    """A version of HTTP that is not spoken."""
+
+    status, slug, title = 505, "version-not-supported", "This version of HTTP is not spoken here"
 
 
 class StorageFull(ServiceError):

@@ -28,7 +28,7 @@ from service.operations.predict import Bounds, Describe
 from service.operations.served import ServedModel
 from service.services import Services
 from service.web.observing import request_id_of, safe_headers
-from service.web.protocol import AT_ONCE, AtOnce
+from service.web.protocol import AT_ONCE, LIMITS, AtOnce
 
 PREFIX, SUFFIX = "/api/v1/models/", "/predictions"
 #: The route's template, under which its requests are counted.
@@ -82,6 +82,7 @@ class Front:
                     return
         elif scope["type"] == "lifespan" and "state" in scope:
             scope["state"][AT_ONCE] = AtOnce(self.admit, self.at_once)
+            scope["state"][LIMITS] = self.services.settings.limits
         await self.app(scope, receive, send)
 
     def admit(self, target: bytes, headers: Headers) -> Asked | None:

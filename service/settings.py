@@ -28,13 +28,19 @@ def _most_of_the_memory() -> int:
 
 
 class Limits(BaseModel):
-    """What is too much. Past a limit comes a 413, 422 or 429 that names it."""
+    """What is too much. Past a limit comes a 413, 414, 422, 429 or 431 that names it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     body_bytes: int = Field(
         default=64 * _MIB, ge=1024, description="largest body of a request that is not an upload, in bytes"
     )
+    head_bytes: int = Field(
+        default=65_536,
+        ge=4096,
+        description="largest head of a request (its target, names and values of its header fields), in bytes",
+    )
+    head_fields: int = Field(default=100, ge=20, description="most header fields of a request")
     upload_bytes: int = Field(default=4 * _GIB, ge=1024, description="largest upload of a dataset, in bytes as sent")
     rows: int = Field(default=100_000_000, ge=1, description="most rows of a dataset")
     columns: int = Field(default=10_000, ge=1, description="most columns of a dataset")

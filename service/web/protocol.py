@@ -1,10 +1,14 @@
-"""uvicorn's HTTP, with a problem document for what its parser refuses, and answers that go out in one piece.
+"""uvicorn's HTTP, strict about what comes, with a problem document for what is refused, and quick answers.
 
-What the parser refuses never becomes a request: no middleware sees it, it has no path, and the connection ends with it.
+What is refused here never becomes a request: no middleware sees it, and the connection ends with it. What came whole
+before it on the connection is answered first.
 
 Small predictions are answered here, without a task, an event and two messages of ASGI for each, which take longer than
 the prediction: the app offers a function for it in its lifespan's state (:data:`AT_ONCE`). What that function leaves,
 and all else, becomes a request of the app.
+
+Nothing holds a connection for ever: one that is idle is closed, a head must come within a minute, a body at a least
+rate, and an answer must be taken.
 """
 
 from __future__ import annotations
@@ -14,14 +18,20 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from service.errors import BadRequest, RequestTimeout, ServiceError
 from service.problems import render
+from service.settings import Limits
+from service.web.joined_writes import JoinedWrites
 from service.web.observing import request_id_of, safe_headers
+from service.web.request_head import Headers, check_head, check_size, too_large
 
 #: The name of an :class:`AtOnce` in the lifespan's state.
 AT_ONCE = "rulewood.at_once"
+#: The name of the app's :class:`~service.settings.Limits` in the lifespan's state.
+LIMITS = "rulewood.limits"
 
 
 class AtOnce(NamedTuple):
@@ -34,19 +44,21 @@ class AtOnce(NamedTuple):
             where the app shall be asked.
     """
 
-    admit: Callable[[bytes, list[tuple[bytes, bytes]]], Any]
-    answer: Callable[[Any, list[tuple[bytes, bytes]], bytes], tuple[bytes, bytes] | None]
+    admit: Callable[[bytes, Headers], Any]
+    answer: Callable[[Any, Headers, bytes], tuple[bytes, bytes] | None]
 
 
 #: Bodies beyond it, and those that do not tell their length, go to the app while they come.
 _MAX_HELD = 150_000
-#: Seconds without a byte of a request that has begun after which it is given up; and so many once the process ends.
+#: Seconds for the head of a request, and for each :data:`LEAST_RATE` times so many bytes of its body; and so many
+#: once the process ends.
 STALLED_SECONDS, _STALLED_AT_END_SECONDS = 60.0, 5.0
-
-#: Copying a body of fewer bytes is quicker than telling the system of two pieces.
-_SMALL = 16_384
-_CONTINUE = b"HTTP/1.1 100 "
-_CHUNKED = b"transfer-encoding: chunked"
+#: Bytes of a body per second, as in Apache's mod_reqtimeout: half of what the slowest lines of telephones carry.
+LEAST_RATE = 500
+#: Seconds for which what a refused client still sends is read and dropped, so that the answer reaches it: data that
+#: is not read resets the connection (RFC 9112, section 9.6).
+_LINGER_SECONDS = 2.0
+_DEFAULT_LIMITS = Limits()
 
 
 class ProblemProtocol(HttpToolsProtocol):
@@ -55,32 +67,52 @@ class ProblemProtocol(HttpToolsProtocol):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self._at_once: AtOnce | None = self.app_state.get(AT_ONCE)
+        self._limits: Limits = self.app_state.get(LIMITS, _DEFAULT_LIMITS)
+        self._max_head, self._max_fields = self._limits.head_bytes, self._limits.head_fields
         self._admitted: Any = None
         #: What has come of a body that may be answered at once; None where there is no such request.
         self._held: bytearray | None = None
-        self._is_open = self._has_head = self._asks_upgrade = self._is_broken = False
+        #: Whether a request has begun and not ended; whether its head is there.
+        self._is_open = self._has_head = False
+        #: Whether nothing more is taken.
+        self._is_broken = False
+        self._asks_upgrade = False
+        #: Why the parser was told to stop.
+        self._refusal: ServiceError | None = None
+        #: Bytes of the packet that is read, and of those since the one with which the request, or the last piece of
+        #: its body, came: of a head, of trailers, of what is said beside chunks.
+        self._packet = self._loose = 0
         self._stalled_seconds = STALLED_SECONDS
         self._stalled: asyncio.TimerHandle | None = None
+        #: Bytes that came since that was set.
+        self._came = 0
+        #: The request whose task was begun last; those of :attr:`pipeline` wait for it.
+        self._running: RequestResponseCycle | None = None
+        #: Whether a request was answered since the last look; bytes that waited to be sent then, and for how long.
+        self._is_used = False
+        self._unsent, self._unmoved_seconds = 0, 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to look whether the connection is idle: one on which nothing ever comes is too."""
+        super().connection_made(transport)
+        self._look_again()
 
     def data_received(self, data: bytes) -> None:
-        """Take what has come; a request that does not go on is given up."""
-        self._unset_keepalive_if_required()
-        if self._stalled is not None:
-            self._stalled.cancel()
-            self._stalled = None
+        """Take what has come."""
         if self._is_broken:
             return
+        self._packet = len(data)
         while data:
             try:
                 self.parser.feed_data(data)
                 break
             except httptools.HttpParserUpgrade as asked:
                 data = self._begin_again(data[asked.args[0] :])
-            except httptools.HttpParserError:
-                self._refuse_rest()
+            except httptools.HttpParserError:  # it does not say what is wrong
+                self._end(self._refusal or BadRequest("What came is not a well-formed HTTP/1.1 request"))
                 return
         if self._is_open and self.parser is not None:
-            self._wait_for_more()
+            self._await_more()
 
     def _begin_again(self, rest: bytes) -> bytes:
         """A request that asks for another protocol, without that wish: its body follows as if it had not been asked.
@@ -97,68 +129,140 @@ class ProblemProtocol(HttpToolsProtocol):
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
         return b"\r\n".join([*lines, b"", rest])
 
-    def _refuse_rest(self) -> None:
-        """End a connection on which no HTTP came, after the answer to a request that was whole."""
-        self.logger.debug("no HTTP")
-        self._is_broken = True
-        cycle = self.cycle
-        if cycle is not None and not cycle.response_complete and not cycle.more_body and self._held is None:
-            cycle.keep_alive = False  # the head of its answer will say so, if it is still to come
-        else:
-            self.send_400_response("")
+    def _await_more(self) -> None:
+        """See to it that a request that has begun is neither too large nor too slow."""
+        self._came += self._packet
+        if self._held is None:
+            self._loose += self._packet
+        if self._loose > self._max_head:
+            self._end(too_large(b"" if self._has_head else self.url, self._limits))
+        elif not self._has_head and len(self.headers) > self._max_fields:
+            self._refuse_large()
+        elif self._stalled is None:
+            self._set_stalled()
 
-    def _wait_for_more(self) -> None:
+    def _refuse_large(self) -> None:
+        try:
+            check_size(self.url, self.headers, self._limits)
+        except ServiceError as error:
+            self._end(error)
+
+    def _set_stalled(self) -> None:
+        self._came = 0
         self._stalled = self.loop.call_later(self._stalled_seconds, self._give_up)
+
+    def _unset_stalled(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
 
     def _give_up(self) -> None:
         """Refuse a request that has begun and does not go on."""
         self._stalled = None
         if self.transport.is_closing():
             return
-        cycle = self.cycle
-        waits_for_app = self.flow.read_paused or (
-            cycle is not None and not cycle.response_complete and not (self._has_head and self._held is None)
-        )
-        if waits_for_app:  # no byte comes because none is taken, or an answer before is still to come
-            self._wait_for_more()
-        elif self._held is not None or not self._has_head or (cycle is not None and not cycle.response_started):
-            self._held = None
-            detail = f"The rest of the request did not come within {self._stalled_seconds:g} seconds"
-            self._refuse(RequestTimeout(detail), b"HTTP/1.1 408 Request Timeout")
+        least = LEAST_RATE * self._stalled_seconds
+        pending = self._pending()
+        if self.flow.read_paused or (pending and (pending[-1].waiting_for_100_continue or not pending[-1].more_body)):
+            self._set_stalled()  # nothing comes because nothing is taken, or an answer before is still to come
+            self._came = int(least)  # and perhaps for the most of the next turn too
+        elif self._has_head and self._came >= least:
+            self._set_stalled()
         else:
+            rate = f", or {LEAST_RATE} bytes of its body in each of them" if self._has_head else ""
+            detail = f"The rest of the request did not come within {self._stalled_seconds:g} seconds{rate}"
+            self._end(RequestTimeout(detail))
+
+    def _pending(self) -> list[RequestResponseCycle]:
+        """The requests of the app that are not answered, oldest first; all of the last may not have come yet."""
+        cycles = [self._running, *(cycle for cycle, _ in reversed(self.pipeline))]
+        return [cycle for cycle in cycles if cycle is not None and not cycle.response_complete]
+
+    def _end(self, error: ServiceError | None = None) -> None:
+        """Take nothing more: what came whole is answered, what came half is given up, with the error if it can be told.
+
+        An answer that has begun, or is there already, leaves no room for one.
+        """
+        self._is_broken = True
+        if self.transport.is_closing():
+            return
+        self._unset_stalled()
+        pending = self._pending()
+        half = pending.pop() if pending and pending[-1].more_body else None
+        is_answered = half.response_started if half else self._is_open and self._has_head and self._held is None
+        self._held = None
+        if half is not None:
+            _disconnect(half)
+            if self.pipeline and self.pipeline[0][0] is half:
+                self.pipeline.popleft()
+        if pending:
+            self.cycle = pending[-1]
+            self.cycle.keep_alive = False  # its head will say so, if that is still to come
+        elif error is None or is_answered:
             self.transport.close()
+        else:
+            self._refuse(error)
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """The client sends no more; it may still read the answers to what came whole."""
+        self._end()
+        return not self.transport.is_closing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget what was waited for."""
-        if self._stalled is not None:
-            self._stalled.cancel()
+        """Tell all requests of the connection, and forget what was waited for."""
+        for cycle in self._pending():
+            _disconnect(cycle)
+        self.pipeline.clear()
+        self._unset_stalled()
+        self._unset_keepalive_if_required()
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """Begin to read a request; the connection is no longer idle, whatever was answered of the same packet."""
-        self._unset_keepalive_if_required()
+        """Begin to read a request."""
         self._is_open, self._has_head = True, False
+        self._loose = -self._packet  # what of it is of this request is not known
         super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header field. Fields behind a body in chunks are none: nothing here waits for them."""
+        if not self._has_head:
+            self.headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         """Begin to answer a request, unless all of it may be answered at once when it is there."""
-        self._has_head = True
-        if self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
+        if self._stalled is not None:
+            self._unset_stalled()
+        parser, headers = self.parser, self.headers
+        version = parser.get_http_version()
+        try:
+            if (
+                self._packet > self._max_head
+                or len(headers) > self._max_fields
+                or self._loose + self._packet  # it came in several
+            ):
+                check_size(self.url, headers, self._limits)
+            fields = check_head(version, headers)
+        except ServiceError as error:
+            self._refusal = error
+            raise
+        self.expect_100_continue = b"expect" in fields and version == "1.1"
+        if parser.should_upgrade() and parser.get_method() != b"CONNECT":
             self._asks_upgrade = True
-        elif self._may_wait_for_body():
+        elif self._may_wait_for_body(version, fields):
             self._held = bytearray()
         else:
             self._begin_task()
+        self._has_head = True
 
-    def _may_wait_for_body(self) -> bool:
+    def _may_wait_for_body(self, version: str, fields: dict[bytes, bytes]) -> bool:
         parser, cycle, at_once = self.parser, self.cycle, self._at_once
         if not (
             at_once is not None
             and parser.get_method() == b"POST"
-            and 0 < _length(self.headers) <= _MAX_HELD
+            and 0 < int(fields.get(b"content-length", b"0")) <= _MAX_HELD  # the parser has seen that it is a number
             and not self.expect_100_continue
             and (cycle is None or cycle.response_complete)  # else the answer before is still to come
-            and parser.get_http_version() == "1.1"
+            and version == "1.1"
             and parser.should_keep_alive()
             and not self.flow.write_paused
         ):
@@ -174,6 +278,10 @@ class ProblemProtocol(HttpToolsProtocol):
         if cycle is not None and cycle.scope["method"] != "HEAD" and not isinstance(cycle.transport, JoinedWrites):
             cycle.transport = JoinedWrites(cycle.transport)
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
     def _release(self) -> None:
         """Give what was held to the app."""
         held, self._held = self._held, None
@@ -185,6 +293,7 @@ class ProblemProtocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
         if self._held is None:
+            self._loose = -self._packet
             super().on_body(body)
         else:
             self._held += body
@@ -194,6 +303,8 @@ class ProblemProtocol(HttpToolsProtocol):
         if self._asks_upgrade:
             return
         self._is_open = False
+        if self._stalled is not None:
+            self._unset_stalled()
         if self._held is not None and self._at_once is not None:
             answer = self._at_once.answer(self._admitted, self.headers, bytes(self._held))
             if answer is not None:
@@ -209,84 +320,62 @@ class ProblemProtocol(HttpToolsProtocol):
             self._release()
         super().on_message_complete()
 
+    def on_response_complete(self) -> None:
+        """As uvicorn's, but for the timer: one that looks now and then is cheaper than one for each request."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self._is_used = True
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+
+    def _look_again(self) -> None:
+        self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close the connection if it was idle since the last look; break it off if the client takes no answer."""
+        transport = self.transport
+        unsent = transport.get_write_buffer_size()
+        is_unmoved = 0 < unsent == self._unsent
+        self._unmoved_seconds = self._unmoved_seconds + self.timeout_keep_alive if is_unmoved else 0.0
+        self._unsent = unsent
+        if self._unmoved_seconds >= self._stalled_seconds:
+            transport.abort()
+            return
+        is_busy = self._is_open or self._is_broken or bool(self._pending())
+        if not (is_busy or self._is_used):
+            transport.close()
+        self._is_used = is_busy
+        if unsent or not transport.is_closing():
+            self._look_again()
+
     def shutdown(self) -> None:
         """Begin to end: a request that has begun to come is still answered, if it goes on soon."""
         self._release()
         self._stalled_seconds = _STALLED_AT_END_SECONDS
         if self._stalled is not None:
-            self._stalled.cancel()
-            self._wait_for_more()
+            self._unset_stalled()
+            self._set_stalled()
         super().shutdown()
 
-    def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP, and end the connection. The parser does not say what is wrong."""
-        self._refuse(BadRequest("What came is not a well-formed HTTP/1.1 request"), b"HTTP/1.1 400 Bad Request")
-
-    def _refuse(self, error: ServiceError, status: bytes) -> None:
+    def _refuse(self, error: ServiceError) -> None:
         """Answer what became no request of the app, and end the connection."""
         request_id = request_id_of([])
         rendered = render(error, request_id)
         given = [(name.lower().encode(), value.encode()) for name, value in rendered.headers.items()]
         length = (b"content-length", b"%d" % len(rendered.body))
         headers = safe_headers(request_id, [*given, length, (b"connection", b"close")])
-        lines = [
-            status,
-            *(name + b": " + value for name, value in self.server_state.default_headers),
-            *(name + b": " + value for name, value in headers),
-        ]
-        self.transport.write(b"\r\n".join([*lines, b"", rendered.body]))
-        self.transport.close()
+        lines = [name + b": " + value for name, value in [*self.server_state.default_headers, *headers]]
+        self.cycle = self._running = None  # type: ignore[assignment]  # uvicorn too begins with None
+        self._is_open = False
+        self.transport.write(STATUS_LINE[rendered.status] + b"\r\n".join([*lines, b"", rendered.body]))
+        self.transport.write_eof()
+        self.flow.resume_reading()
+        self._stalled = self.loop.call_later(_LINGER_SECONDS, self.transport.close)
 
 
-def _length(headers: list[tuple[bytes, bytes]]) -> int:
-    """The length of a body that the headers tell; 0 where they do not."""
-    for name, value in headers:
-        if name == b"content-length":
-            return int(value)  # the parser has seen to it that it is a number
-    return 0
-
-
-class JoinedWrites(asyncio.Transport):
-    """What one answer is written to: its head waits for a body of known length, and both go out in one call.
-
-    uvloop sends at once whatever is written, so that each answer would take two calls of the system and two
-    packets: a tenth of the time of a small prediction.
-
-    Args:
-        transport: of the connection.
-    """
-
-    __slots__ = ("_begun", "_head", "_transport", "is_closing")
-
-    def __init__(self, transport: asyncio.Transport) -> None:
-        self._transport = transport
-        self.is_closing = transport.is_closing  # type: ignore[method-assign]
-        self._begun = False
-        self._head = b""
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Send the next part of the answer; the first is its head, before which the client may be told to go on."""
-        if self._begun:
-            if self._head:
-                head, self._head = self._head, b""
-                if len(data) < _SMALL:
-                    self._transport.write(head + data)
-                else:
-                    self._transport.writelines((head, data))
-            else:
-                self._transport.write(data)
-        elif data[: len(_CONTINUE)] == _CONTINUE:
-            self._transport.write(data)
-        elif _CHUNKED in data:  # its first piece may be long in coming
-            self._begun = True
-            self._transport.write(data)
-        else:
-            self._begun = True
-            self._head = bytes(data)
-
-    def close(self) -> None:
-        """End the connection once all that was written is sent."""
-        if self._head:
-            self._transport.write(self._head)
-            self._head = b""
-        self._transport.close()
+def _disconnect(cycle: RequestResponseCycle) -> None:
+    """Let a request of the app end without an answer."""
+    cycle.disconnected = True
+    cycle.message_event.set()

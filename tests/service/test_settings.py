@@ -15,9 +15,9 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from learners.reasons.combined_search import MAX_CUTS
-from learners.reasons.mixed_search import MAX_NODES
 from learners.reasons.programmes import MAX_PROGRAMMES, MAX_SETS
 from learners.reasons.rule_search import MAX_REGIONS
+from learners.reasons.work import MAX_NODES
 from learners.reasons.work import MAX_WORK as MAX_NODES_OF_ALL
 from service.operations.importances import MAX_ANSWERS, MAX_SLOW_ANSWERS
 from service.operations.reasoning import MAX_COMBINED_WORK, MAX_LABELS, MAX_ROWS, MAX_WORK

@@ -3,36 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import http.client
-import io
 import json
 import socket
-from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 import pytest
-from starlette.types import Receive, Scope, Send
-from uvicorn.config import Config
-from uvicorn.server import ServerState
 
-from service.web.protocol import AT_ONCE, AtOnce, JoinedWrites, ProblemProtocol
 from tests.service.running import Api
-
-
-def exchange(api: Api, sent: bytes) -> tuple[http.client.HTTPResponse, bytes]:
-    """The answer to some bytes, and what the server sent in all until it closed the connection."""
-    place = urlsplit(api.address)
-    with socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=30) as connection:
-        connection.sendall(sent)
-        received = b"".join(iter(lambda: connection.recv(65_536), b""))
-
-    class Received:
-        def makefile(self, mode: str) -> io.BytesIO:
-            return io.BytesIO(received)
-
-    answer = http.client.HTTPResponse(Received())  # type: ignore[arg-type]  # all that it asks of a socket
-    answer.begin()
-    return answer, answer.read()
+from tests.service.web.connections import POST, Line, exchange, with_length
 
 
 @pytest.mark.parametrize(
@@ -67,61 +45,6 @@ def test_http_1_0_is_answered_as_ever(shared_api: Api) -> None:
     assert json.loads(body)["status"]
 
 
-class Written(asyncio.Transport):
-    """A transport that keeps what is sent in each call."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.calls: list[bytes] = []
-        self.closed = False
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        self.calls.append(bytes(data))
-
-    def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
-        self.calls.append(b"".join(list_of_data))
-
-    def is_closing(self) -> bool:
-        return self.closed
-
-    def close(self) -> None:
-        self.closed = True
-
-    def pause_reading(self) -> None:
-        """All of it is there already."""
-
-    def resume_reading(self) -> None:
-        """As before."""
-
-
-HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"
-
-
-@pytest.mark.parametrize("begin", [b"{}", b"", b"HTTP/1.1 100 is how this body begins", b"x" * 100_000])
-def test_a_head_goes_out_with_the_beginning_of_its_body(begin: bytes) -> None:
-    sent = Written()
-    answer = JoinedWrites(sent)
-    for part in (b"HTTP/1.1 100 Continue\r\n\r\n", HEAD, begin, b"more", b"and more"):
-        answer.write(part)
-    assert sent.calls == [b"HTTP/1.1 100 Continue\r\n\r\n", HEAD + begin, b"more", b"and more"]
-
-
-def test_a_head_without_a_body_is_sent_before_the_end() -> None:
-    sent = Written()
-    answer = JoinedWrites(sent)
-    answer.write(HEAD)
-    assert not answer.is_closing()
-    answer.close()
-    assert (sent.calls, sent.closed, answer.is_closing()) == ([HEAD], True, True)
-
-
-def test_a_stream_shows_its_head_at_once() -> None:
-    sent = Written()
-    head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
-    JoinedWrites(sent).write(head)
-    assert sent.calls == [head]
-
-
 def test_a_client_that_asks_first_is_told_to_go_on(shared_api: Api) -> None:
     place = urlsplit(shared_api.address)
     with socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=30) as connection:
@@ -130,59 +53,6 @@ def test_a_client_that_asks_first_is_told_to_go_on(shared_api: Api) -> None:
         assert connection.recv(65_536).startswith(b"HTTP/1.1 100 ")
         connection.sendall(b"{}")
         assert b"".join(iter(lambda: connection.recv(65_536), b"")).startswith(b"HTTP/1.1 422 ")
-
-
-POST = b"POST /at-once HTTP/1.1\r\nHost: x\r\n"
-
-
-class Line:
-    """A connection to a protocol whose bodies ``now`` are answered at once; the app answers each with what it got."""
-
-    def __init__(self, *, offered: bool = True) -> None:
-        config = Config(self._app, ws="none", lifespan="off", log_config=None, interface="asgi3", proxy_headers=False)
-        config.server_header = config.date_header = False
-        config.load()
-        self.tried: list[bytes] = []
-        self.sent = Written()
-        state = {AT_ONCE: AtOnce(self._admit, self._at_once)} if offered else {}
-        self.protocol = ProblemProtocol(config, ServerState(), state, asyncio.get_running_loop())
-        self.protocol.connection_made(self.sent)
-        self.may_end = asyncio.Event()
-        self.may_end.set()
-
-    def _admit(self, target: bytes, headers: list[tuple[bytes, bytes]]) -> str | None:
-        assert headers[0] == (b"host", b"x")
-        return "admitted" if target == b"/at-once" else None
-
-    def _at_once(self, admitted: str, headers: list[tuple[bytes, bytes]], body: bytes) -> tuple[bytes, bytes] | None:
-        assert (admitted, headers[0]) == ("admitted", (b"host", b"x"))
-        self.tried.append(body)
-        return (b"content-length: 4\r\nby: hand\r\n", b"done") if body == b"now" else None
-
-    async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body, more = b"", True
-        while more:
-            message = await receive()
-            body += message["body"]
-            more = message["more_body"]
-        await self.may_end.wait()
-        answer = scope["path"].encode() + b" " + body[:20]
-        length = [(b"content-length", b"%d" % len(answer))]
-        await send({"type": "http.response.start", "status": 200, "headers": length})
-        await send({"type": "http.response.body", "body": answer})
-
-    async def say(self, *pieces: bytes) -> list[bytes]:
-        """Send some pieces; the bodies of the answers since."""
-        self.sent.calls.clear()
-        for piece in pieces:
-            self.protocol.data_received(piece)
-            for _ in range(5):
-                await asyncio.sleep(0)
-        return [answer.partition(b"\r\n\r\n")[2] for answer in self.sent.calls]
-
-
-def with_length(body: bytes, more: bytes = b"") -> bytes:
-    return POST + more + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
 def test_what_can_be_answered_at_once_is_no_request_of_the_app() -> None:
@@ -254,17 +124,6 @@ def test_a_request_that_has_begun_to_come_is_answered_though_the_server_ends() -
     asyncio.run(run())
 
 
-def test_a_connection_may_end_in_the_middle_of_a_body() -> None:
-    async def run() -> None:
-        line = Line()
-        await line.say(with_length(b"now")[:-1])
-        line.protocol.connection_lost(None)
-        await asyncio.sleep(0)
-        assert line.tried == []
-
-    asyncio.run(run())
-
-
 UPGRADE = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQ\r\n"
 
 
@@ -288,61 +147,6 @@ def test_a_wish_for_another_protocol_changes_nothing() -> None:
     asyncio.run(run())
 
 
-def test_a_connection_is_not_idle_once_the_next_request_has_begun() -> None:
-    async def run() -> None:
-        for rest in (with_length(b"now")[:-1], b"GE", b"GET /at-once HTTP/1.1\r\nHost: x\r\n\r\n"):
-            line = Line()
-            line.may_end.clear()
-            assert await line.say(with_length(b"now") + rest) == [b"done"]
-            assert line.protocol.timeout_keep_alive_task is None
-            line.may_end.set()
-        assert await line.say(b"") == [b"/at-once "]
-        assert line.protocol.timeout_keep_alive_task is not None
-
-    asyncio.run(run())
-
-
-@pytest.mark.parametrize(
-    "begun", [b"PO", POST, with_length(b"now")[:-1], with_length(b"x" * 200_000)[:-1], b"GET / HTTP/1.1\r\nHo"]
-)
-def test_a_request_that_does_not_go_on_is_given_up(begun: bytes) -> None:
-    async def run() -> None:
-        line = Line()
-        await line.say(with_length(b"now"), begun)
-        assert line.protocol._stalled is not None
-        assert not line.sent.closed
-        line.sent.calls.clear()
-        line.protocol._stalled.cancel()
-        line.protocol._give_up()
-        (answer,) = line.sent.calls
-        assert answer.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
-        assert b"within 60 seconds" in answer
-        assert line.sent.closed
-        line.protocol.connection_lost(None)
-        await asyncio.sleep(0)
-
-    asyncio.run(run())
-
-
-def test_a_request_that_is_worked_on_is_not_given_up() -> None:
-    async def run() -> None:
-        line = Line()
-        line.may_end.clear()
-        assert await line.say(with_length(b"later")) == []
-        assert line.protocol._stalled is None
-        await line.say(with_length(b"now")[:-1])  # behind it, and it waits for the answer
-        assert line.protocol._stalled is not None
-        line.protocol._stalled.cancel()
-        line.protocol._give_up()
-        assert not line.sent.closed
-        assert line.protocol._stalled is not None
-        line.may_end.set()
-        assert await line.say(with_length(b"now")[-1:]) == [b"/at-once later", b"/at-once now"]
-        assert line.protocol._stalled is None
-
-    asyncio.run(run())
-
-
 def test_what_is_no_http_does_not_take_the_answer_of_the_request_before() -> None:
     async def run() -> None:
         line = Line()
@@ -356,7 +160,7 @@ def test_what_is_no_http_does_not_take_the_answer_of_the_request_before() -> Non
         answers = await line.say(with_length(b"now") + b"GARBAGE\r\n\r\n")
         assert answers[0] == b"done"
         assert line.sent.calls[1].startswith(b"HTTP/1.1 400 ")
-        assert line.sent.closed
+        assert line.sent.ended
         line = Line()
         line.protocol.server_state.default_headers = [(b"date", b"now")]
         await line.say(POST + b"Transfer-Encoding: chunked\r\n\r\nzz")

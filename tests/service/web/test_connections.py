@@ -1,0 +1,364 @@
+"""Connections end when they should: idle, stalled, half closed, broken off, or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import struct
+from urllib.parse import urlsplit
+
+import pytest
+
+from service.web.protocol import LEAST_RATE, STALLED_SECONDS
+from tests.service.running import Api
+from tests.service.web.connections import POST, Line, with_length
+
+NOW, LATER, LARGE = with_length(b"now"), with_length(b"later"), with_length(b"x" * 200_000)
+WINDOW = int(LEAST_RATE * STALLED_SECONDS)
+CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+def test_a_connection_may_end_in_the_middle_of_a_body() -> None:
+    async def run() -> None:
+        line = Line()
+        await line.say(NOW[:-1])
+        line.lose()
+        await line.rest()
+        assert (line.tried, line.asked) == ([], [])
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("said", [b"", b"\r\n", b"\r\n" * 20_000])
+def test_a_connection_that_says_nothing_is_closed(said: bytes) -> None:
+    async def run() -> None:
+        for before in (b"", NOW, LATER):
+            line = Line()
+            await line.say(before)
+            if before:
+                line.look()
+            await line.say(said)
+            assert not line.sent.closed
+            line.look()
+            assert line.sent.closed
+            assert line.sent.calls == []
+
+    asyncio.run(run())
+
+
+def test_a_connection_stays_for_a_while_after_an_answer() -> None:
+    async def run() -> None:
+        line = Line()
+        for whole in (NOW, LATER):
+            await line.say(whole)
+            line.look()
+            assert not line.sent.closed
+        line.may_end.clear()
+        assert await line.say(LATER) == []
+        for _ in range(3):
+            line.look()
+        line.may_end.set()
+        await line.rest()
+        line.look()
+        assert not line.sent.closed
+        line.look()
+        assert line.sent.closed
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("first", [NOW, LATER, LARGE])
+def test_a_connection_is_not_idle_once_the_next_request_has_begun(first: bytes) -> None:
+    async def run() -> None:
+        for sent in (NOW[:5], NOW[:30], NOW[:-1], LARGE[:-1]):
+            line = Line()
+            line.may_end.clear()
+            await line.say(first + sent)
+            line.may_end.set()
+            await line.rest()
+            for _ in range(3):
+                line.look()
+            assert not line.sent.closed
+            (answer,) = await line.say((LARGE if len(sent) > 1000 else NOW)[len(sent) :])
+            assert answer[-10:].endswith((b"done", b"now", b"x" * 10))
+            line.look()
+            assert not line.sent.closed
+            line.look()
+            line.look()
+            assert line.sent.closed
+
+    asyncio.run(run())
+
+
+def test_a_body_that_is_refused_before_it_has_come_leaves_the_connection_as_it_was() -> None:
+    async def run() -> None:
+        line = Line()
+        line.protocol.app = refuse
+        assert await line.say(LARGE[:100_000]) == [b""]
+        for _ in range(3):
+            line.look()
+        assert await line.say(LARGE[100_000:]) == []
+        line.look()
+        assert not line.sent.closed
+        line.look()
+        assert line.sent.closed
+
+    asyncio.run(run())
+
+
+async def refuse(scope: object, receive: object, send: object) -> None:
+    """Answer without waiting for the body."""
+    await send({"type": "http.response.start", "status": 413, "headers": [(b"content-length", b"0")]})  # type: ignore[operator]
+    await send({"type": "http.response.body", "body": b""})  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("begun", [b"PO", POST, NOW[:-1], LARGE[:-1], b"GET / HTTP/1.1\r\nHo"])
+def test_a_request_that_does_not_go_on_is_given_up(begun: bytes) -> None:
+    async def run() -> None:
+        for before in (b"", NOW, LATER):
+            line = Line()
+            await line.say(before, before + begun)
+            assert not line.sent.closed
+            line.run_out()
+            answer = line.sent.calls[-1]
+            assert answer.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+            assert b"within 60 seconds" in answer
+            assert (b"or 500 bytes" in answer) == (b"\r\n\r\n" in begun)
+            assert line.sent.ended
+            await line.say(b"more", NOW)
+            assert line.sent.calls == []
+            line.lose()
+            await line.rest()
+
+    asyncio.run(run())
+
+
+def test_a_head_must_come_as_a_whole_within_the_time() -> None:
+    async def run() -> None:
+        line = Line()
+        timers = set()
+        for at in range(len(LATER) - len(b"later")):
+            await line.say(LATER[at : at + 1])
+            timers.add(line.protocol._stalled)
+        assert len(timers) == 2  # that of the head, and with its last byte that of the body
+        assert await line.say(b"later") == [b"/at-once later"]
+        assert line.protocol._stalled is None
+
+    asyncio.run(run())
+
+
+def test_a_body_may_be_slow_but_not_slower_than_the_least_rate() -> None:
+    async def run() -> None:
+        line = Line()
+        await line.say(CHUNKED)
+        for _ in range(5):
+            await line.say(*[b"3e8\r\n" + b"x" * 1000 + b"\r\n"] * (WINDOW // 1000))
+            line.run_out()
+            assert not line.sent.ended
+        await line.say(*[b"1\r\nx\r\n"] * 20)
+        line.run_out()
+        assert line.sent.ended
+        assert line.sent.calls[-1].startswith(b"HTTP/1.1 408 ")
+        await line.rest()
+        assert line.gone == 1
+
+    asyncio.run(run())
+
+
+def test_a_request_that_is_worked_on_is_not_given_up() -> None:
+    async def run() -> None:
+        line = Line()
+        line.may_end.clear()
+        assert await line.say(LATER) == []
+        assert line.protocol._stalled is None
+        await line.say(NOW[:-1])  # behind it, and it waits for the answer
+        line.run_out()
+        assert not line.sent.closed
+        assert line.protocol._stalled is not None
+        line.may_end.set()
+        assert await line.say(NOW[-1:]) == [b"/at-once later", b"/at-once now"]
+        assert line.protocol._stalled is None
+
+    asyncio.run(run())
+
+
+def test_a_body_that_is_not_taken_or_not_asked_for_is_waited_for() -> None:
+    async def run() -> None:
+        line = Line()
+        line.protocol.app = wait
+        await line.say(LARGE[:-1])
+        assert line.protocol.flow.read_paused
+        line.run_out()
+        line.protocol.flow.resume_reading()
+        line.run_out()  # it was not taken for most of that time
+        assert not line.sent.ended
+        line.run_out()
+        assert line.sent.ended
+        line = Line()
+        line.protocol.app = wait
+        await line.say(with_length(b"now", b"Expect: 100-continue\r\n")[:-3])
+        line.run_out()
+        assert not line.sent.ended
+
+    async def wait(*asgi: object) -> None:
+        await asyncio.Event().wait()
+
+    asyncio.run(run())
+
+
+def test_a_client_that_takes_no_answer_is_broken_off() -> None:
+    async def run() -> None:
+        for is_closing in (False, True):
+            line = Line()
+            await line.say(LATER)
+            line.sent.closed = is_closing
+            for unsent in (300_000, 299_999, 299_998):  # slow, but it goes on
+                line.sent.unsent = unsent
+                for _ in range(11):
+                    line.protocol._is_used = True
+                    line.look()
+            assert not line.sent.aborted
+            line.protocol._is_used = True
+            line.look()
+            line.protocol._is_used = True
+            line.look()
+            assert line.sent.aborted
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("first", [NOW, LATER, LARGE])
+def test_a_half_closed_connection_is_told_what_came_whole(first: bytes) -> None:
+    async def run() -> None:
+        for half in (b"", NOW[:30], NOW[:-1], LARGE[:-1], CHUNKED + b"3\r\nabc\r\n", CHUNKED + b"3\r\nab"):
+            line = Line()
+            line.may_end.clear()
+            await line.say(first, NOW + LATER + half)
+            answered = list(line.sent.calls)
+            assert line.protocol.eof_received() is not line.sent.closed
+            assert not line.sent.closed  # there is one to answer
+            line.may_end.set()
+            await line.rest()
+            await line.rest()
+            answered += line.sent.calls[len(answered) :] if first == NOW else line.sent.calls
+            bodies = [answer.partition(b"\r\n\r\n")[2] for answer in line.sent.calls]
+            assert bodies[-2:] == [b"done" if first == NOW else b"/at-once now", b"/at-once later"]
+            assert b"connection: close" in line.sent.calls[-1]
+            assert line.sent.closed
+            assert len(line.asked) == 1 + (first != NOW) * 2
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("half", [b"", b"\r\n", NOW[:30], NOW[:-1], LARGE[:-1], CHUNKED + b"3\r\nabc\r\n"])
+def test_a_half_closed_connection_without_a_whole_request_ends(half: bytes) -> None:
+    async def run() -> None:
+        for before in (b"", NOW, LATER):
+            line = Line()
+            await line.say(before, half)
+            calls = list(line.sent.calls)
+            assert line.protocol.eof_received() is False
+            assert line.sent.closed
+            await line.rest()
+            assert line.sent.calls == calls
+            assert line.protocol._stalled is None
+
+    asyncio.run(run())
+
+
+def test_a_client_that_was_refused_is_read_until_it_ends() -> None:
+    async def run() -> None:
+        line = Line()
+        await line.refusal(b"GARBAGE\r\n\r\n")
+        await line.say(NOW, LATER)
+        assert line.sent.calls == []
+        assert not line.sent.closed
+        assert line.protocol.eof_received() is False
+        assert line.sent.closed
+        line = Line()
+        await line.refusal(b"GARBAGE\r\n\r\n")
+        assert line.protocol._stalled is not None
+        line.protocol.shutdown()
+        assert line.sent.closed
+
+    asyncio.run(run())
+
+
+def test_an_answer_that_has_begun_is_not_followed_by_another() -> None:
+    async def begin(scope: object, receive: object, send: object) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})  # type: ignore[operator]
+        await asyncio.Event().wait()
+
+    async def run() -> None:
+        for app, n_calls in ((begin, 1), (refuse, 1)):
+            line = Line()
+            line.protocol.app = app  # type: ignore[assignment]
+            await line.say(CHUNKED)
+            assert len(line.sent.calls) == n_calls
+            await line.say(b"zz")
+            assert line.sent.calls == []
+            assert line.sent.closed
+
+    asyncio.run(run())
+
+
+def test_what_is_broken_behind_a_request_waits_for_its_answer() -> None:
+    async def run() -> None:
+        line = Line()
+        line.may_end.clear()
+        assert await line.say(LATER, CHUNKED + b"1\r\na\r\nzz\r\n") == []
+        line.may_end.set()
+        await line.rest()
+        (answer,) = line.sent.calls
+        assert b"connection: close" in answer
+        assert line.sent.closed
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("sent", [LATER, LATER * 3, LATER + LARGE[:-1], LARGE + NOW, NOW + LATER * 2, LARGE[:-1]])
+def test_a_client_that_goes_away_ends_all_its_requests_silently(sent: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        line = Line()
+        line.may_end.clear()
+        await line.say(sent)
+        line.sent.calls.clear()
+        line.sent.closed = True
+        line.lose()
+        line.may_end.set()
+        await line.rest()
+        assert line.sent.calls == []
+        assert line.protocol._pending() == line.protocol._pending()[:1]
+        assert line.protocol.timeout_keep_alive_task is line.protocol._stalled is None
+        assert not line.protocol.tasks
+
+    with caplog.at_level(logging.INFO):
+        asyncio.run(run())
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("is_reset", [True, False])
+def test_clients_that_go_away_are_no_defects_of_the_service(shared_api: Api, is_reset: bool) -> None:
+    """The service of the tests fails at its end if it has logged one."""
+    place = urlsplit(shared_api.address)
+    asked = b"GET /api/v1/models HTTP/1.1\r\nHost: x\r\n\r\n"
+    for sent in (asked * 3, asked + NOW, asked * 2 + asked[:30]):
+        for _ in range(10):
+            with socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=30) as connection:
+                connection.sendall(sent)
+                if is_reset:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    assert shared_api.get("/health/live").status_code == 200
+
+
+@pytest.mark.parametrize("n_requests", [1, 2])
+def test_a_client_may_close_its_half_at_once(shared_api: Api, n_requests: int) -> None:
+    place = urlsplit(shared_api.address)
+    for path in (b"/health/live", b"/api/v1/models"):
+        with socket.create_connection((str(place.hostname), int(place.port or 0)), timeout=30) as connection:
+            connection.sendall(b"GET %b HTTP/1.1\r\nHost: x\r\n\r\n" % path * n_requests)
+            connection.shutdown(socket.SHUT_WR)
+            received = b"".join(iter(lambda: connection.recv(65_536), b""))
+        assert received.count(b"HTTP/1.1 200 OK\r\n") == n_requests
+        assert received.count(b"connection: close\r\n") == 1
