@@ -8,7 +8,7 @@ single rows, and a date is a name.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -20,6 +20,7 @@ from learners.types import FloatArray
 from service.errors import Fault, Invalid
 from service.formats.builder import Clash, ColumnBuilder, are_number_levels, number_probe
 from service.formats.faults import Faults, cut, shown
+from service.formats.other_numbers import how_numbers
 from service.formats.reading import BOOLEAN, CELL, NUMBER
 from service.formats.written_numbers import PLAIN, is_not_finite
 
@@ -36,11 +37,13 @@ class Conclusion:
         column: its description.
         recode: final code by provisional code, shape (number of provisional codes,), or None if cells stay.
         evidence: one line for people: why it is so.
+        as_numbers: of a column of texts how nearly all of them would be numbers, or None.
     """
 
     column: Column
     recode: FloatArray | None
     evidence: str
+    as_numbers: str | None = None
 
     def final(self, cells: FloatArray) -> FloatArray:
         """Cells with final codes in place of provisional ones."""
@@ -186,7 +189,7 @@ def _inferred(builder: ColumnBuilder, read_cells: ReadCells, lines_of: LinesOf) 
     evidence = _distinct(len(levels))
     if len(names) < len(levels):
         evidence += f"; {quoted(names[0], _EXAMPLE)} is not a number"
-    return _sorted_levels(builder, evidence)
+    return replace(_sorted_levels(builder, evidence), as_numbers=how_numbers(levels, builder.plan.syntax))
 
 
 def _distinct(count: int) -> str:

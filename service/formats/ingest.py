@@ -119,6 +119,11 @@ def _warnings(reader: Reader, options: ReadOptions, writing: _Writing) -> list[s
     excluded = [name for name, kind in options.kinds.items() if kind == EXCLUDED]
     if excluded:
         warnings.append(f"left out as asked: {_listed(excluded)}")
+    by_way: dict[str, list[str]] = {}
+    for one in writing.concluded:
+        if one.as_numbers is not None:
+            by_way.setdefault(one.as_numbers, []).append(one.column.name)
+    warnings += [f"columns of texts that would be numbers {way}: {_listed(names)}" for way, names in by_way.items()]
     for facts, text in (("is_empty", "without any value"), ("is_constant", "with one value only")):
         names = [one["name"] for one in writing.profile if one[facts]]
         if names:

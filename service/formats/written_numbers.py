@@ -10,7 +10,7 @@ from learners.table import EXACT_INTEGER, MISSING, parse_number
 _INTEGER = re.compile(r"\s*[+-]?(\d+)(\.0*)?\s*")
 _LEADING_ZERO = re.compile(r"\s*[+-]?0\d")
 _NOT_FINITE = re.compile(r"\s*[+-]?(nan|inf|infinity)\s*", re.IGNORECASE)
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
