@@ -361,4 +361,4 @@ def test_a_client_may_close_its_half_at_once(shared_api: Api, n_requests: int) -
             connection.shutdown(socket.SHUT_WR)
             received = b"".join(iter(lambda: connection.recv(65_536), b""))
         assert received.count(b"HTTP/1.1 200 OK\r\n") == n_requests
-        assert received.count(b"connection: close\r\n") == 1
+        assert received.count(b"connection: close\r\n") <= 1  # none where the half ends after the answer
