@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from learners.reasons.coordinate_search import CoordinateSearch
+from learners.reasons.mixed_seeker import MixedSeeker
 from learners.reasons.near_counts import NearCounts
 from learners.reasons.near_ends import Ends, NearNumbers
 from learners.reasons.near_tree import Key
@@ -15,11 +15,8 @@ from learners.reasons.number_search import NumberSearch
 from learners.reasons.path_regions import paths_of
 from learners.reasons.region_steps import Way
 from learners.reasons.stretched import Stretched, least_other_change
-
-if TYPE_CHECKING:
-    from learners.reasons.mixed_search import MixedSeeker
-    from learners.reasons.work import Allowance
-    from learners.types import FloatArray, IntArray
+from learners.reasons.work import Allowance
+from learners.types import FloatArray, IntArray
 
 #: Most items times regions that are looked at for one row: some hundredths of a second.
 MAX_CELLS = 850_000

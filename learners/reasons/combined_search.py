@@ -22,7 +22,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from learners.reasons.mixed_search import MixedSearch, MixedSeeker
+from learners.reasons.mixed_search import MixedSearch
+from learners.reasons.mixed_seeker import MixedSeeker
 from learners.reasons.path_prices import SumPrices, prices_of
 from learners.reasons.path_regions import AtLeast, HalfSpace, Path, narrowed, paths_of
 from learners.reasons.programmes import Programmes
@@ -112,7 +113,7 @@ class CombinedSeeker:
         self.cuts, self._heap = 0, []
         self.programmes.begin()
         self.mixes.programmes.begin()
-        mixes = self.mixes.of_row(row)
+        mixes = MixedSearch(self.mixes, row)
         found, done = Ways(), set[int]()
         try:
             self._take(found, row, self._ways(row, mixes, done), mixes)

@@ -35,7 +35,8 @@ from learners.reasons.boxes import Boxes, boxes_of, check_leaves
 from learners.reasons.combined_search import CombinedSeeker
 from learners.reasons.demands import Demands, demands_of, target_cell
 from learners.reasons.divided_search import DividedSearch
-from learners.reasons.mixed_search import MixedSearch, MixedSeeker
+from learners.reasons.mixed_search import MixedSearch
+from learners.reasons.mixed_seeker import MixedSeeker
 from learners.reasons.records import Asked, Change, Counterfactual, Ways, shown_cell
 from learners.reasons.region_steps import RegionSteps
 from learners.reasons.rule_search import RuleSeeker
@@ -225,7 +226,7 @@ class _Seeker:
         """Sets of columns are few where their number counts first; where distances do, all may be as near as any."""
         if self.steps.by_distance:
             return DividedSearch(self.mixes, self.boxes, row, demands)
-        return self.mixes.of_row(row)
+        return MixedSearch(self.mixes, row)
 
     def _ways_apart(
         self, row: FloatArray, demands: Demands, mixes: MixedSearch | DividedSearch | None

@@ -28,7 +28,7 @@ import numpy as np
 from learners.reasons.among_numbers import NEAR, AmongNumbers
 from learners.reasons.boxes import Boxes
 from learners.reasons.demands import Demands
-from learners.reasons.mixed_search import MixedSeeker
+from learners.reasons.mixed_seeker import MixedSeeker
 from learners.reasons.near_ends import Ends, NearNumbers
 from learners.reasons.near_nodes import nodes_of_boxes
 from learners.reasons.near_region import Fork, NearRegion

@@ -28,27 +28,25 @@ import numpy as np
 from learners.reasons.among_numbers import AmongNumbers, among_counts
 from learners.reasons.boxes import boxes_of
 from learners.reasons.demands import scaled_steps, steps_between
+from learners.reasons.mixed_seeker import MixedSeeker
 from learners.reasons.mixed_tests import DIVIDED, MixedTests, Part, changed_cells
 from learners.reasons.path_regions import PathRegions, paths_of
-from learners.reasons.programmes import Programmes
 from learners.reasons.reach import Bound, Reach
 from learners.reasons.records import SearchEnded
-from learners.reasons.region_steps import KnownSteps, RegionSteps, Way
+from learners.reasons.region_steps import KnownSteps, Way
 from learners.reasons.regions import Numbers, Region
 from learners.reasons.single_changes import SingleChanges
-from learners.reasons.targets import Target, answers_of
 from learners.reasons.tried_changes import TriedChanges
-from learners.reasons.work import Allowance, Work
-from learners.table import Kind, Table
-from learners.trees.estimator import FittedTree
-from learners.types import BoolArray, FloatArray
+from learners.reasons.work import Allowance
+from learners.table import Kind
+from learners.types import FloatArray
 
 #: What a set of columns, a part, and each node on a part's way take of the time, in nodes of whole sets' ways.
 _SET, _PART, _STEP = 1500, 700, 15
 #: Sets of columns whose bounds are found together, and most nodes of the trees that they look at.
 _SETS_AT_ONCE, _NODES_AT_ONCE = 64, 1_000_000
-#: Margins this far below 0, in units of the largest, may be what rounding leaves of 0.
-_SLACK = 1e-9
+#: A bound on distances is taken to be this much less, in case it was rounded up.
+_ROUNDED = 1e-9
 
 
 Key: TypeAlias = tuple[float, float]
@@ -86,48 +84,8 @@ class _Known:
 _Item: TypeAlias = frozenset[int] | _Known | _Mix | Way
 
 
-class MixedSeeker:
-    """The searches of one tree for rows that stay divided.
-
-    Args:
-        learner: a fitted tree.
-        target: the wanted answer.
-        steps: what changes are allowed, and how they are compared.
-        work: of the request.
-    """
-
-    def __init__(self, learner: FittedTree, target: Target, steps: RegionSteps, work: Work) -> None:
-        self.learner = learner
-        self.target = target
-        self.steps = steps
-        self.work = work
-        self.programmes = Programmes(steps, work)
-        self.margins = target.margins(learner.packed_tree_.answers)
-        self.slack = _SLACK * float(np.abs(self.margins).max(initial=0.0))
-
-    def of_row(self, row: FloatArray) -> MixedSearch:
-        """The search of one row, shape (d,)."""
-        return MixedSearch(self, row)
-
-    def hold(self, rows: FloatArray) -> BoolArray:
-        """Which rows, shape (n, d), the tree itself answers as wanted."""
-        table = Table(self.learner.columns_, np.asfortranarray(rows))
-        return self.target.holds(answers_of(self.learner, table))
-
-    def holds_divided(self, cells: FloatArray) -> bool:
-        """Whether a row, shape (d,), is divided among leaves and has the wanted answer."""
-        return len(self.learner.packed_tree_.reach(cells)[0]) > 1 and bool(self.hold(cells[None])[0])
-
-    def leaf(self, cells: FloatArray) -> int:
-        """The leaf that takes the largest share of a row, of those with the wanted answer if there are any."""
-        packed = self.learner.packed_tree_
-        leaves, _ = packed.reach(cells)
-        wanted = leaves[self.target.holds(packed.answers[leaves])]
-        return int(wanted[0] if len(wanted) else leaves[0])
-
-
 class MixedSearch:
-    """The search of one row; see :meth:`MixedSeeker.of_row`.
+    """The search of one row, shape (d,).
 
     Attributes:
         is_complete: whether all that could be nearer than what was asked for has been looked at.
@@ -292,7 +250,7 @@ class MixedSearch:
         place = int(np.searchsorted(cuts, own))
         beside = cuts[max(place - 1, 0) : place + 1]
         steps = scaled_steps(beside, np.full(len(beside), own), np.full(len(beside), scales.width[column]))
-        return float(steps.min(initial=1.0)) * (1 - _SLACK)
+        return float(steps.min(initial=1.0)) * (1 - _ROUNDED)
 
     def _look_at_sets(self, key: Key | None) -> None:
         """Begin with the values of the next sets of columns, and put off those with one column more."""

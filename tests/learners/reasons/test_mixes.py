@@ -11,7 +11,8 @@ from learners.reasons import Search, Wishes, counterfactuals, why_not
 from learners.reasons.boxes import boxes_of
 from learners.reasons.demands import demands_of
 from learners.reasons.divided_search import DividedSearch
-from learners.reasons.mixed_search import MixedSeeker
+from learners.reasons.mixed_search import MixedSearch
+from learners.reasons.mixed_seeker import MixedSeeker
 from learners.reasons.region_steps import RegionSteps
 from learners.reasons.targets import target_of
 from learners.reasons.work import Work
@@ -91,7 +92,7 @@ def test_by_distance_budgets_find_what_sets_of_columns_find(seed, free):
         patch.setattr("learners.reasons.divided_search._FIRST_LEAVES", 2)
         patch.setattr("learners.reasons.divided_search._STEP", 1)
         budgets = DividedSearch(seeker, boxes, row, demands_of(boxes, row, wishes, SCALES))
-        sets = seeker.of_row(row)
+        sets = MixedSearch(seeker, row)
         for _ in range(3):
             one, other = budgets.next_before(None), sets.next_before(None)
             assert (one is None) == (other is None)

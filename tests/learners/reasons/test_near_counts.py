@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learners.reasons import Scales, Search, Wishes, counterfactuals
-from learners.reasons.mixed_search import MixedSeeker
+from learners.reasons.mixed_search import MixedSearch
+from learners.reasons.mixed_seeker import MixedSeeker
 from learners.reasons.path_regions import paths_of
 from learners.reasons.region_steps import RegionSteps
 from learners.reasons.stretched import least_other_change
@@ -85,7 +86,7 @@ def test_the_nearest_is_that_of_all_values(seed, formulas, missing, free):
     seeker = MixedSeeker(model, target_of(model, wanted), steps, Work(1))
     if seeker.hold(row[None])[0]:
         return
-    search = seeker.of_row(row)
+    search = MixedSearch(seeker, row)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("learners.reasons.among_numbers._FEW_ITEMS", 400 * (seed % 2))
         way = search.next_before(None)

@@ -12,7 +12,7 @@ from learners.reasons.boxes import boxes_of
 from learners.reasons.coordinate_search import CoordinateSearch
 from learners.reasons.demands import demands_of
 from learners.reasons.divided_search import DividedSearch
-from learners.reasons.mixed_search import MixedSeeker
+from learners.reasons.mixed_seeker import MixedSeeker
 from learners.reasons.near_ends import Ends
 from learners.reasons.near_nodes import nodes_of_boxes
 from learners.reasons.near_tree import Prices

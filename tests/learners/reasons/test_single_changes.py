@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from learners.reasons import Wishes
 from learners.reasons.boxes import boxes_of
-from learners.reasons.mixed_search import MixedSeeker
+from learners.reasons.mixed_seeker import MixedSeeker
 from learners.reasons.region_steps import RegionSteps
 from learners.reasons.single_changes import SingleChanges
 from learners.reasons.targets import target_of

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learners.reasons import Search, Wishes, counterfactuals
-from learners.reasons.mixed_search import MixedSeeker
+from learners.reasons.mixed_seeker import MixedSeeker
 from learners.reasons.reach import Reach
 from learners.reasons.region_steps import RegionSteps
 from learners.reasons.targets import target_of
