@@ -32,6 +32,7 @@ from learners.trees.cells import by_column
 from learners.trees.column_draws import draw_of
 from learners.trees.nodes import Nodes
 from learners.trees.shared import SharedColumns
+from learners.trees.too_large import single_leaf_warnings
 from learners.types import FloatArray
 
 #: Growing is so much of the work where rows are judged out of bag as well.
@@ -46,11 +47,17 @@ class FittedBag(FittedEnsemble):
             are no such rows.
     """
 
+    min_leaf: float
+    min_split: float
     out_of_bag_: OutOfBag | None
 
     def training_notes(self) -> dict[str, Any]:
-        """The error ``out_of_bag`` with the number of rows that tell it, if it was asked for."""
-        return {} if self.out_of_bag_ is None else {"out_of_bag": self.out_of_bag_.to_json()}
+        """The error ``out_of_bag`` with the number of rows that tell it, if it was asked for; and ``warnings`` where
+        the rows are too few for the least sizes that are asked for."""
+        told = {} if self.out_of_bag_ is None else {"out_of_bag": self.out_of_bag_.to_json()}
+        members, least = self.members_, {"min_leaf": self.min_leaf, "min_split": self.min_split}
+        warnings = single_leaf_warnings(members.nodes, members.roots, **least)
+        return told | ({"warnings": warnings} if warnings else {})
 
     def get_state(self) -> ModelState:
         state = super().get_state()

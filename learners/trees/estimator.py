@@ -19,6 +19,7 @@ from learners.trees.nodes import Nodes
 from learners.trees.paths import explain_row, tested_columns
 from learners.trees.pruning.alpha_choice import PruningPath
 from learners.trees.setup import GrowthOptions
+from learners.trees.too_large import single_leaf_warnings
 from learners.trees.traverse import PackedTree, pack
 from learners.types import FloatArray, IntArray, Scalar
 
@@ -217,6 +218,12 @@ class TreeEstimator(FittedTree):
         """Greatest number of tests on a path."""
         self.check_fitted()
         return self.tree_.greatest_depth
+
+    def training_notes(self) -> dict[str, Any]:
+        """``warnings`` where the rows are too few for the least sizes that are asked for."""
+        root, least = np.zeros(1, np.int64), {"min_leaf": self.min_leaf, "min_split": self.min_split}
+        warnings = single_leaf_warnings(self.tree_, root, **least)
+        return super().training_notes() | ({"warnings": warnings} if warnings else {})
 
     def get_state(self) -> ModelState:
         return ModelState(self._header(), self.tree_.to_arrays())
