@@ -13,7 +13,7 @@ from learners.neural.examples import ConstantNetwork, Examples, Learned, Part
 from learners.neural.fitted import FittedNetwork
 from learners.neural.inputs import AnyInputs, Inputs
 from learners.neural.outcome import columns, notes
-from learners.neural.start import constant_error
+from learners.neural.start import Given, constant_error
 from learners.neural.targets import LAST, AnyTarget, ClassTarget, Link, NumberTarget
 from learners.neural.training import History
 from learners.params import choice, flag, integer, learner, real
@@ -102,6 +102,10 @@ class NetworkEstimator(FittedNetwork):
         told = notes(0, history, "constant", error)
         warning = f"{why}: every row has one answer, and nothing was learned"
         return Learned(ConstantNetwork(scores), columns(history), told, (warning,))
+
+    def _given(self, range_name: str | None) -> Given:
+        """What advice goes by; see there."""
+        return Given(range_name, self.scaling == "none")
 
     def _loss_of(self, link: Link) -> str:
         """What is minimised, one of :data:`learners.neural.layout.LOSSES`."""

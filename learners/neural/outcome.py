@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from learners.errors import ParameterError
-from learners.neural.start import SENSELESS, Start, of_inputs
+from learners.neural.start import SENSELESS, Start
 from learners.neural.training import History
 from learners.types import FloatArray
 
-#: An error of so many times another is no noise of small batches.
-_WORSE = 1.1
+#: An error of so many times another is no noise of small batches; and one that is no lower by so much is no better.
+_WORSE, _NO_BETTER = 1.1, 0.99
 #: A first error of so many times that of a constant answer comes of the first weights or of the inputs.
 _LARGE = 10.0
 
@@ -46,7 +46,7 @@ def notes(n_weights: int, history: History, stopped: str, error: float) -> dict[
 def verdict(
     start: Start, error: float, first: float, remedy: tuple[str, str], early: tuple[str, str] | None = None
 ) -> tuple[str, ...]:
-    """Warnings of a network that training made worse than no network.
+    """Warnings of a network that training made no better than no network.
 
     Args:
         start: where it began.
@@ -61,11 +61,14 @@ def verdict(
     if not error <= SENSELESS * max(start.constant, 1.0):
         advice, field = _advice(start, error, remedy, early)
         raise ParameterError(f"training diverged: it ended with {_beside(start, error)}; {advice}", field=field)
-    if 0 < _WORSE * start.constant < error:
+    if 0 < _NO_BETTER * start.constant < error:
         advice, _ = _advice(start, error, remedy, early)
-        return (f"the network answers worse than a constant would, with {_beside(start, error)}; {advice}",)
+        if error > _WORSE * start.constant:
+            return (f"the network answers worse than a constant would, with {_beside(start, error)}; {advice}",)
+        beside = "" if start.is_still else ", unless the columns tell nothing of the target"
+        return (f"the network answers no better than a constant would, with {_beside(start, error)}; {advice}{beside}",)
     if error > _WORSE * first:
-        return (f"the error of the training rows rose from {first:.3g} to {error:.3g}: {remedy[0]}",)
+        return (f"the error of the training rows rose from {first:.3g} to {error:.3g}: {start.remedied(*remedy)[0]}",)
     return ()
 
 
@@ -74,8 +77,13 @@ def _beside(start: Start, error: float) -> str:
 
 
 def _advice(start: Start, error: float, remedy: tuple[str, str], early: tuple[str, str] | None) -> tuple[str, str]:
-    if error > start.error:
-        return of_inputs(*remedy, start.largest)
+    if start.is_still and start.given.range_name is not None:
+        return f"initial weights are 0, by which all units stay alike: raise {start.given.range_name}", "initial_scale"
+    advice = start.remedied(*remedy)
+    if error > start.error or start.is_held:
+        return advice
     if early is not None:
         return early
-    return start.fault() if start.error > _LARGE * start.constant else ("give more epochs, or another rate", "epochs")
+    if start.is_large or (start.error > _LARGE * start.constant and start.given.range_name is not None):
+        return start.fault()
+    return ("give more epochs", "epochs") if remedy[1] == "decay" else ("give more epochs, or another rate", "epochs")

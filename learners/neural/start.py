@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,8 +12,26 @@ from learners.types import FloatArray
 
 #: So many times the error of a constant answer is beyond any sense.
 SENSELESS = 1e6
-#: Inputs beyond this, which no scaling of a million rows makes, are at fault rather than the initial weights.
-_LARGE = 1e3
+#: Inputs beyond this, which no scaling of a million rows makes, are at fault rather than the initial weights; and
+#: beyond that where they are known to be unscaled.
+_LARGE, _UNSCALED = 1e3, 10.0
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a learner's parameters say that training cannot see by itself, for advice.
+
+    Attributes:
+        range_name: the parameter that initial weights are drawn by; ``None``: none has an effect.
+        is_unscaled: whether inputs are as they come.
+    """
+
+    range_name: str | None = "initial_scale"
+    is_unscaled: bool = False
+
+    def are_large(self, largest: float) -> bool:
+        """Whether inputs that reach this are at fault for what goes wrong."""
+        return largest > (_UNSCALED if self.is_unscaled else _LARGE)
 
 
 @dataclass(frozen=True)
@@ -25,14 +43,18 @@ class Start:
         constant: the least mean loss that one answer to all of them has.
         largest: of the inputs, in magnitude.
         apart: the largest distance of an output from its target; 0 where it was not looked at.
-        range_name: the parameter that initial weights are drawn by.
+        penalty: half the decay times the sum of the squared weights, of those before the first step.
+        is_still: whether all of these are 0.
+        given: what the learner's parameters say.
     """
 
     error: float
     constant: float
     largest: float
     apart: float = 0.0
-    range_name: str = "initial_scale"
+    penalty: float = 0.0
+    is_still: bool = False
+    given: Given = field(default_factory=Given)
 
     def __post_init__(self) -> None:
         if not self.error < FAR:
@@ -47,9 +69,28 @@ class Start:
     def fault(self) -> tuple[str, str]:
         """What is wrong with a start whose error is large, and the parameter to change."""
         begun = f"before the first step the error was {self.error:.3g}, where a constant answer has {self.constant:.3g}"
-        if self.largest > _LARGE:
+        name = self.given.range_name
+        if self.is_large:
             return f"{begun}; {_unscaled(self.largest)}", "scaling"
-        return f"{begun}; initial weights are too large: lower {self.range_name}", self.range_name
+        if name is None:
+            return f"{begun}; give more epochs", "epochs"
+        return f"{begun}; initial weights are too large: lower {name}", name
+
+    @property
+    def is_large(self) -> bool:
+        """Whether inputs are so large that they are at fault."""
+        return self.given.are_large(self.largest)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether weights cost more by decay than they could gain, so that they go to 0 whatever the rows say."""
+        return self.penalty > max(self.error, self.constant)
+
+    def remedied(self, advice: str, field: str) -> tuple[str, str]:
+        """What to do where training went astray, and the parameter to change, if inputs and decay are well."""
+        if self.is_held:
+            return "lower the decay", "decay"
+        return of_inputs(advice, field, self.largest, self.given)
 
     def diverged(self, epoch: int, advice: str, field: str) -> ParameterError:
         """What is raised of errors or weights that grew without bounds.
@@ -61,13 +102,13 @@ class Start:
         if self.is_senseless:
             advice, field = self.fault()
         else:
-            advice, field = of_inputs(advice, field, self.largest)
+            advice, field = self.remedied(advice, field)
         return ParameterError(f"training diverged at epoch {epoch}: {advice}", field=field)
 
 
-def of_inputs(advice: str, field: str, largest: float) -> tuple[str, str]:
+def of_inputs(advice: str, field: str, largest: float, given: Given) -> tuple[str, str]:
     """The advice, and the parameter to change, which are others where unscaled inputs are so large."""
-    return (f"{_unscaled(largest)}, or {advice}", "scaling") if largest > _LARGE else (advice, field)
+    return (f"{_unscaled(largest)}, or {advice}", "scaling") if given.are_large(largest) else (advice, field)
 
 
 def _unscaled(largest: float) -> str:

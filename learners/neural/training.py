@@ -14,7 +14,7 @@ from learners.neural.judging import Judge, weighed
 from learners.neural.optimizers import RULES, How, Run
 from learners.neural.problem import Problem, Sample
 from learners.neural.quasi_newton import Ends, minimise
-from learners.neural.start import Start, constant_error
+from learners.neural.start import Given, Start, constant_error
 from learners.types import FloatArray, IntArray
 
 OPTIMIZERS = (*RULES, "lbfgs")
@@ -51,6 +51,7 @@ class Options:
         jitter: standard deviation of noise added to each input, drawn anew for each epoch.
         augment: other inputs of the same targets, made anew for each epoch.
         before: epochs of the whole training that this is a part of, told of with its own.
+        given: what advice goes by.
         settling: share of the epochs, the last, in which the rate of adam by batches falls evenly to 0; in [0, 1].
 
     Raises:
@@ -71,6 +72,7 @@ class Options:
     augment: Augment | None = None
     before: int = 0
     settling: float = 0.0
+    given: Given = field(default_factory=Given)
 
     def __post_init__(self) -> None:
         if self.optimizer not in OPTIMIZERS:
@@ -194,7 +196,8 @@ def train(
     progress(0.0, f"epoch {options.before + 1} of {options.before + options.epochs} begins: {size}")
     if options.optimizer == "lbfgs" and problem.ignored:
         raise ParameterError("lbfgs follows the whole loss: no errors are ignored", field="ignored")
-    start = begun(problem, sample, *own.error(problem.held(theta))) if start is None else start
+    if start is None:
+        start = begun(problem, sample, problem.held(theta), own, options.given)
     if options.optimizer == "lbfgs":
         found, history, stopped = _quasi_newton(problem, theta, sample, options, judged, start, progress)
     else:
@@ -207,14 +210,17 @@ def train(
     return Trained(found, history, stopped, start, own.error(found)[0])
 
 
-def begun(problem: Problem, sample: Sample, error: float, apart: float) -> Start:
-    """Where training begins, with a mean loss of so much and outputs so far from their targets.
+def begun(problem: Problem, sample: Sample, theta: FloatArray, own: Judge, given: Given) -> Start:
+    """Where training begins with these weights, by a judge of the rows.
 
     Raises:
         ParameterError: that is not finite; names what made it large.
     """
     constant = constant_error(sample.targets, sample.weights, problem.loss, problem.layout.activations[-1])
-    return Start(error, constant, float(np.abs(sample.inputs).max(initial=0.0)), apart)
+    error, apart = own.error(theta)
+    with np.errstate(over="ignore", invalid="ignore"):
+        penalty = 0.5 * float(problem.hold().decay @ theta**2)
+    return Start(error, constant, float(np.abs(sample.inputs).max(initial=0.0)), apart, penalty, not theta.any(), given)
 
 
 class _Run:

@@ -152,7 +152,7 @@ class CascadeEstimator(NetworkEstimator):
     def _start(self, examples: Examples, error: float) -> Start:
         part = examples.training
         constant = constant_error(part.targets, part.weights, self._loss_of(examples.link), LAST[examples.link])
-        return Start(error, constant, float(np.abs(part.rows).max()), range_name="weight_range")
+        return Start(error, constant, float(np.abs(part.rows).max()), given=self._given("weight_range"))
 
     def _kind(self, examples: Examples) -> int:
         """What the outputs make of their sums, and the loss."""
@@ -186,6 +186,7 @@ class CascadeEstimator(NetworkEstimator):
             weight_range=float(self.weight_range),
             tolerance=float(self.tolerance),
             growth_patience=int(self.growth_patience),
+            given=self._given("weight_range"),
         )
 
 

@@ -180,7 +180,7 @@ class Growing:
             self._refuse(phase, what, rate)
 
     def _refuse(self, phase: FloatArray, what: str, rate: str) -> None:
-        advice, field = of_inputs(f"lower {rate}", rate, float(np.abs(self._rows.inputs).max()))
+        advice, field = of_inputs(f"lower {rate}", rate, float(np.abs(self._rows.inputs).max()), self._settings.given)
         raise ParameterError(
             f"training diverged at epoch {int(phase[EPOCH])} of the {what} with {len(self._hidden)} hidden units: "
             f"{advice}",

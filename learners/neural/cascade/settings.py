@@ -8,6 +8,7 @@ import numpy as np
 
 from learners.neural.cascade.activation import ACTIVATIONS
 from learners.neural.cascade.phase import Phase
+from learners.neural.start import Given
 from learners.types import BoolArray, IntArray
 
 #: Where candidates may go: into a layer of their own, into the newest layer, or half of them either way.
@@ -31,6 +32,7 @@ class Settings:
         offset: added to the derivative of a sigmoid output with squared error, lest it be stuck at its bounds.
         tolerance: growth ends when each answer is nearer to what is wanted.
         growth_patience: with rows held out, hidden units without a better loss on them that end growth.
+        given: what advice goes by.
     """
 
     outputs: Phase = field(default_factory=lambda: Phase(rate=1.0, patience=12))
@@ -44,6 +46,7 @@ class Settings:
     offset: float = 0.1
     tolerance: float = 0.4
     growth_patience: int = 3
+    given: Given = field(default_factory=Given)
 
     def candidate_kinds(self) -> IntArray:
         """The candidates' activations, shape (C,)."""

@@ -124,6 +124,7 @@ class TrainedByGradients(GradientParameters):
             jitter=float(self.jitter),
             augment=self._augment(inputs),
             settling=_SETTLING,
+            given=self._given("initial_scale" if self.initial == "uniform" else None),
         )
 
 

@@ -210,6 +210,7 @@ class GrowingNetwork(NetworkEstimator):
             patience=self._patience(),
             flat=int(self.flat_epochs),
             slope=float(self.flat_slope),
+            given=self._given("initial_scale"),
         )
 
     def _meiosis(self) -> Meiosis:
@@ -222,6 +223,7 @@ class GrowingNetwork(NetworkEstimator):
             most_units=int(self.most_units),
             epochs=int(self.epochs),
             settling=float(self.settling),
+            given=self._given("initial_scale"),
             margin=self._margin(),
             patience=self._patience(),
         )

@@ -15,7 +15,7 @@ grows with it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from learners.neural.growing.nodes import Grown
 from learners.neural.judging import Judge
 from learners.neural.layout import Layout
 from learners.neural.problem import Problem, Sample
+from learners.neural.start import Given
 from learners.neural.training import WORK, History, Options, begun, train
 from learners.types import FloatArray, IntArray
 
@@ -42,7 +43,7 @@ class Meiosis:
         spread: the deviations at first. fade: what is left of them after each epoch, in (0, 1).
         every: epochs between two looks for a unit to divide.
         most_units: of the hidden layer. epochs: the most. settling: share of these, the last, in which means settle.
-        goal, margin, patience: see ``training.Options``.
+        goal, margin, patience, given: see ``training.Options``.
     """
 
     rate: float = 0.5
@@ -56,6 +57,7 @@ class Meiosis:
     goal: float | None = None
     margin: float | None = None
     patience: int | None = None
+    given: Given = field(default_factory=Given)
 
     def __post_init__(self) -> None:
         for name in ("rate", "spread_rate", "every", "most_units", "epochs"):
@@ -143,7 +145,7 @@ class _Course:
         self._epochs = meiosis.moving
         self.stopped = ""
         self._prepare()
-        self._start = begun(problem, sample, *self._judge.error(self._means))
+        self._start = begun(problem, sample, self._means, self._judge, meiosis.given)
 
     def _prepare(self) -> None:
         self._judge = Judge(self._problem, self._sample)

@@ -28,8 +28,8 @@ from learners.params import learner
 from learners.table import Column, Kind, Series, Table
 from learners.types import FloatArray, IntArray
 
-#: Work on the reason of one score of a row, in steps of a small network, and the parts of its way that are always
-#: looked at; weights that take as long as what any step takes, and steps that are as long as it to lay out.
+#: Work on the reason of a row, in steps of a small network, and the least parts of its way that may be; weights
+#: that take as long as what any step takes, and steps that are as long as it to lay out.
 _WORK, _LEAST_PARTS, _WEIGHTS, _LAID_OUT = 160_000, 60, 600, 30
 #: Most weights: 80 MB, and as much again for each vector of an optimiser.
 MOST_WEIGHTS = 10_000_000
@@ -233,6 +233,7 @@ class StepwiseEstimator(StepwiseParameters):
             momentum=float(self.momentum) if self.optimizer == "sgd" else None,
             batch=None if self.batch is None else int(self.batch),
             epochs=int(self.epochs),
+            given=self._given(None),
             patience=None if self.patience is None else int(self.patience),
         )
 

@@ -15,7 +15,7 @@ from learners.neural.recurrent.sharing import Sharing
 from learners.neural.recurrent.structure import Structure
 from learners.neural.recurrent.teaching import Lesson
 from learners.neural.recurrent.unfolding import Taught, unfold
-from learners.neural.start import Start, constant_error
+from learners.neural.start import Given, Start, constant_error
 from learners.neural.targets import LAST
 from learners.neural.training import History, Options, Trained
 from learners.types import FloatArray, IntArray
@@ -65,7 +65,7 @@ def learn(
     theta = structure.initial(rng)
     if errors.sharing is not None:
         theta = errors.sharing.alike(theta)
-    start = teacher.start(structure, theta)
+    start = teacher.start(structure, theta, options.given)
     how, run = options.how(teacher.n_sequences), _run(theta, options)
     met: list[float] = []
     judged: list[float] = []
@@ -134,12 +134,13 @@ class _Teacher:
         self.total = float(weights.sum())
         self.n_sequences = len(starts) - 1
 
-    def start(self, structure: Structure, theta: FloatArray) -> Start:
+    def start(self, structure: Structure, theta: FloatArray, given: Given) -> Start:
         """Where training begins, with these weights."""
         taught = self._taught
         loss = "squared" if structure.link == "identity" else "cross-entropy"
         constant = constant_error(taught.targets, taught.weights, loss, LAST[structure.link])
-        return Start(self.mean_error(theta), constant, float(np.abs(taught.inputs).max(initial=0.0)))
+        largest, penalty = float(np.abs(taught.inputs).max(initial=0.0)), 0.5 * float(self._decayed @ theta**2)
+        return Start(self.mean_error(theta), constant, largest, penalty=penalty, given=given)
 
     def mean_error(self, theta: FloatArray) -> float:
         """Of all sequences, without decay."""

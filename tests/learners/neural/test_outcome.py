@@ -300,3 +300,94 @@ def test_what_was_large_before_the_first_step_is_to_blame() -> None:
         with pytest.raises(ParameterError, match=r"inputs reach 7.9e\+29 in magnitude: give scaling") as caught:
             model.fit(FLOWERS * 1e29, KINDS if "classifier" in model.name else FLOWERS[:, 0])
         assert caught.value.field == "scaling"
+
+
+RAMP = np.linspace(0.0, 500.0, 60)
+LARGE = FLOWERS * 100.0
+ADVISED: dict[str, tuple[Any, dict[str, Any], Any, Any, str, dict[str, Any]]] = {
+    "decay of lbfgs": (
+        NeuralNetworkClassifier,
+        {"decay": 1000.0, "optimizer": "lbfgs"},
+        FLOWERS,
+        KINDS,
+        "lower the decay",
+        {"decay": 1.0},
+    ),
+    "decay of Adam": (NeuralNetworkClassifier, {"decay": 1000.0}, FLOWERS, KINDS, "lower the decay", {"decay": 0.002}),
+    "decay of Rprop": (
+        RecurrentNetworkRegressor,
+        {"decay": 1000.0},
+        STEPS,
+        _sums(),
+        "lower the decay",
+        {"decay": 1e-4},
+    ),
+    "large inputs of an autoencoder": (
+        Autoencoder,
+        {"scaling": "none", "epochs": 20},
+        LARGE,
+        None,
+        "give scaling = standard",
+        {"scaling": "standard"},
+    ),
+    "large inputs of growing": (
+        GrowingNetworkRegressor,
+        {"scaling": "none", "activation": "relu", "epochs": 20},
+        LARGE,
+        FLOWERS[:, 0],
+        "give scaling = standard",
+        {"scaling": "standard"},
+    ),
+    "large inputs of steps": (
+        TimeDelayNetworkRegressor,
+        {"scaling": "none", "activation": "relu", "epochs": 1},
+        Table.from_columns({"past": (RAMP[:, None] + np.arange(4)).tolist()}),
+        RAMP,
+        "give scaling = standard",
+        {"scaling": "standard"},
+    ),
+    "weights of 0": (
+        NeuralNetworkClassifier,
+        {"initial": "uniform", "initial_scale": 0.0},
+        FLOWERS,
+        KINDS,
+        "raise initial_scale",
+        {"initial_scale": 0.5},
+    ),
+    "a rate beyond sense": (
+        NeuralNetworkRegressor,
+        {"rate": 100.0, "activation": "relu"},
+        FLOWERS[:, :3],
+        FLOWERS[:, 3],
+        "another rate",
+        {"rate": 0.01},
+    ),
+    "a rate of meiosis beyond sense": (
+        GrowingNetworkRegressor,
+        {"rate": 100.0, "growth": "meiosis", "activation": "relu", "epochs": 500},
+        FLOWERS[:, :3],
+        FLOWERS[:, 3],
+        "another rate",
+        {"rate": 0.5},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ADVISED)
+def test_what_is_advised_is_a_parameter_of_the_learner_and_helps(case: str) -> None:
+    learner, given, rows, target, advice, better = ADVISED[case]
+    told = learner.from_params(given).fit(rows, target).training_notes()
+    assert re.search(advice, told["warnings"][0])
+    for name in re.findall(r"(?:lower|raise|give) (?:the )?([a-z]+_[a-z_]+|decay|rate|scaling)", told["warnings"][0]):
+        assert name in learner().get_params()
+    after = learner.from_params(given | better).fit(rows, target).training_notes()
+    assert after["training_error"] < told["training_error"] or "warnings" not in after
+
+
+def test_a_network_that_learned_nothing_warns_that_it_is_no_better_than_a_constant() -> None:
+    still = NeuralNetworkClassifier(initial="uniform", initial_scale=0.0).fit(FLOWERS, KINDS)
+    (warning,) = still.warnings_
+    assert warning.startswith("the network answers no better than a constant would, with an error of the training rows")
+    assert warning.endswith("initial weights are 0, by which all units stay alike: raise initial_scale")
+    with pytest.raises(ParameterError, match=r"diverged.* inputs reach 790 in magnitude: give scaling"):
+        CascadeCorrelationRegressor(scaling="none").fit(LARGE, FLOWERS[:, 0])
