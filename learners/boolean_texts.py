@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
+_WORDS = ("false", "true")
+#: As numbers; of a column of doubles, such as one with gaps in a data frame, with a fraction.
+_NUMBERS = (("0", "1"), ("0.0", "1.0"))
 #: Spellings of (false, true), in any case.
-_PAIRS = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "1"), ("off", "on"))
-_WORDS = frozenset(_PAIRS[0])
+_PAIRS = (_WORDS, ("no", "yes"), ("n", "y"), ("f", "t"), _NUMBERS[0], ("off", "on"))
+#: The spellings that make a column of a file without booleans one unasked.
+_UNASKED = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
 
 
 def boolean_pair(texts: Collection[str]) -> tuple[str, str] | None:
@@ -18,11 +23,13 @@ def boolean_pair(texts: Collection[str]) -> tuple[str, str] | None:
     return None if pair is None else (found[pair[0]], found[pair[1]])
 
 
-def boolean_level(text: str, levels: Sequence[str]) -> str | None:
-    """Which level of a boolean column a text spells: that of its own, else one in another case, else a word.
+def unasked_pair(texts: Collection[str]) -> tuple[str, str] | None:
+    """The same of texts that are those of a boolean though nobody says so; yes and no are names as well."""
+    return next((pair for pair in _UNASKED if set(texts) == set(pair)), None)
 
-    Case counts in none of the known spellings. The words false and true stand for the values themselves where the
-    column has other spellings, as they do where a format has such values.
+
+def boolean_level(text: str, levels: Sequence[str]) -> str | None:
+    """Which level of a boolean column a text spells: that of its own, else what :func:`spellings` says.
 
     Args:
         text: a value of the column.
@@ -34,7 +41,22 @@ def boolean_level(text: str, levels: Sequence[str]) -> str | None:
     if text in levels:
         return text
     lower = text.lower()
-    by_case = {level.lower(): level for level in levels}
-    if lower in by_case:
-        return by_case[lower] if boolean_pair(levels) is not None else None
-    return levels[int(lower == "true")] if lower in _WORDS and _WORDS.isdisjoint(by_case) else None
+    return next((level for level, texts in zip(levels, spellings(*levels), strict=True) if lower in texts), None)
+
+
+@lru_cache(maxsize=2**8)
+def spellings(false: str, true: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The texts, in small letters, that spell each level of a boolean column in any case.
+
+    Of two levels that are a known spelling themselves these are all spellings. Of others the words false and true, and
+    the numbers 0 and 1, stand for the values themselves, as they do where a format or a database has such values; not
+    where a level is such a word or number in another meaning.
+    """
+    pair = boolean_pair((false, true))
+    if pair == (false, true):
+        known = [*_PAIRS, _NUMBERS[1]]
+    else:
+        own = {false.lower(), true.lower()}
+        known = [one for kind in ((_WORDS,), _NUMBERS) if own.isdisjoint(sum(kind, ())) for one in kind]
+        known += [(false.lower(), true.lower())] if pair is not None else []
+    return tuple(one[0] for one in known), tuple(one[1] for one in known)

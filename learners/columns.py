@@ -164,7 +164,7 @@ class Column:
         if self.kind is Kind.BOOLEAN:
             if isinstance(value, bool | np.bool_):
                 return self.levels[int(value)]
-            level = boolean_level(value, self.levels) if isinstance(value, str) else None
+            level = boolean_level(canonical_text(value), self.levels)
             if level is not None:
                 return level
         if self.level_type == "number" and isinstance(value, str):

@@ -8,19 +8,21 @@ that a database could refuse the arithmetic makes the row's answer ``NULL``.
 
 from __future__ import annotations
 
-import struct
-from math import inf, isfinite, nan
+import math
+from math import isfinite, nan
 from sys import float_info
 
 from learners.linear.additive import LevelPart, NumberPart
 from learners.linear.fitted import FittedLinear
 from learners.linear_function import LARGEST
 from learners.rules.sql import SOURCE, chain, cut, free_name, read_from
-from learners.rules.sql_literals import identifier, number_literal, scalar_literal
+from learners.rules.sql_columns import is_among
+from learners.rules.sql_literals import identifier, number_literal
+from learners.rules.sql_products import last_double, small_as_zero
 from learners.table import UNSEEN, Column, canonical_text
 
-#: What is smaller than this in magnitude, once it is brought near 1, counts as 0: databases refuse an underflow.
-_SMALLEST = 1e-140
+#: The smallest magnitude to which a product may come: databases refuse one that is too small for a double.
+_SMALLEST = 1e-290
 
 
 def linear_statement(model: FittedLinear, source: str) -> str:
@@ -60,8 +62,8 @@ def _levels(part: NumberPart | LevelPart, column: Column, function: int) -> str:
     """What each level adds, an unseen one, and a missing one."""
     name = identifier(column.name, SOURCE)
     cases = [
-        f"WHEN {name} = {scalar_literal(label)} THEN {number_literal(part.amount(function, float(code)))}"
-        for code, label in enumerate(column.labels)
+        f"WHEN {is_among(column, [code], SOURCE)} THEN {number_literal(part.amount(function, float(code)))}"
+        for code in range(len(column.levels))
     ]
     missing, unseen = (number_literal(part.amount(function, cell)) for cell in (nan, UNSEEN))
     return f"CASE WHEN {name} IS NULL THEN {missing} {' '.join(cases)} ELSE {unseen} END"
@@ -72,8 +74,7 @@ def _number(part: NumberPart, column: Column, function: int) -> str:
     name = identifier(column.name, SOURCE)
     powers = part.powers[function]
     missing = number_literal(part.missing[function])
-    smallest = max(_SMALLEST / part.factor, float_info.min)
-    near = f"CASE WHEN ABS({name}) < {number_literal(smallest)} THEN {number_literal(0.0)} ELSE {name} END"
+    near = small_as_zero(name, _smallest(part, powers))
     scaled = f"(({near} * {number_literal(part.factor)} - {number_literal(part.offset)}) / {number_literal(part.unit)})"
     total = number_literal(powers[-1])
     for coefficient in powers[-2::-1]:
@@ -95,28 +96,20 @@ def _is_plain(part: NumberPart, slope: float, cell: float) -> bool:
 
 
 def _last_plain(part: NumberPart, slope: float, sign: float) -> float:
-    """The largest magnitude at which a line is kept within no bound; what it adds beyond is the same for all cells.
+    """The largest magnitude at which a line is kept within no bound; what it adds beyond is the same for all cells."""
+    return last_double(lambda cell: _is_plain(part, slope, sign * cell))  # the parts of a line grow with the cell
 
-    By halving among all doubles from 0 on, whose bits are ordered as they are: the parts of a line grow with the cell.
+
+def _smallest(part: NumberPart, powers: tuple[float, ...]) -> float:
+    """A magnitude from which on a number leads to nothing too small for a double.
+
+    Horner's rule multiplies each coefficient by the scaled number as often as it is higher than the next one below it
+    that is not 0.
     """
-    low, high = 0, _bits(inf)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _is_plain(part, slope, sign * _double(middle)):
-            low = middle
-        else:
-            high = middle
-    return _double(low)
-
-
-def _bits(number: float) -> int:
-    (bits,) = struct.unpack("<q", struct.pack("<d", number))
-    return int(bits)
-
-
-def _double(bits: int) -> float:
-    (number,) = struct.unpack("<d", struct.pack("<q", bits))
-    return float(number)
+    degrees = [degree for degree, power in enumerate(powers, start=1) if power != 0.0]
+    runs = zip(degrees, [0, *degrees], strict=False)
+    least = [math.pow(_SMALLEST / abs(powers[degree - 1]), 1.0 / (degree - below)) for degree, below in runs]
+    return min(max([_SMALLEST, *least]), 1.0) * part.unit / part.factor
 
 
 def _bound(part: NumberPart, powers: tuple[float, ...]) -> float:

@@ -6,9 +6,9 @@ all values tested on its path are known; a row that no rule covers alone gives `
 level shares the row among a tree's rules, and the answer is the weighted mean. Of an ordered set both
 forms answer every row, since one rule answers each, and the second one also names that rule.
 
-The source must have the model's columns under their own names: numeric ones as numbers, level
-columns as text, or as numbers or booleans where the levels are those. Sums and conjunctions are
-written as balanced trees, because databases bound the depth of an expression.
+The source must have the model's columns under their own names: numeric ones as numbers, level columns as text, or as
+numbers where the levels are those, boolean ones in any way that :mod:`learners.rules.sql_columns` tells. Sums and
+conjunctions are written as balanced trees, because databases bound the depth of an expression.
 
 A ``SELECT`` gives all columns of the source, then the answers. Whatever columns the source has beside the model's,
 none of them is read: inputs are named with the alias of the source, and what is computed on the way with that of a
@@ -31,8 +31,10 @@ import numpy as np
 from learners.decisions import tie_width
 from learners.linear_function import LinearTerm
 from learners.rules.rule import Once, Rule, RuleCondition, RuleSet
+from learners.rules.sql_columns import is_among, is_unseen
 from learners.rules.sql_combined import is_unknown, satisfies
-from learners.rules.sql_literals import identifier, label_list, number_literal, scalar_literal
+from learners.rules.sql_literals import identifier, number_literal, scalar_literal
+from learners.rules.sql_products import product
 from learners.table import Column, canonical_text
 from learners.trees.combined.column import CombinedColumn
 
@@ -145,7 +147,7 @@ def _covers(column: Column, condition: RuleCondition, of: str) -> str:
     if condition.missing == 1:
         tests.append(_is_missing(column, of))
     if condition.unseen == 1 and not condition.negated and column.levels:
-        tests.append(f"{identifier(column.name, of)} NOT IN ({label_list(column, range(len(column.levels)))})")
+        tests.append(is_unseen(column, of))
     return tests[0] if len(tests) == 1 else f"({' OR '.join(tests)})"
 
 
@@ -155,9 +157,7 @@ def _share(column: Column, condition: RuleCondition, of: str) -> str:
     if condition.missing > 0:
         cases = f"WHEN {_is_missing(column, of)} THEN {number_literal(condition.missing)} "
     if column.levels and condition.unseen != float(condition.negated):
-        known = label_list(column, range(len(column.levels)))
-        unseen = number_literal(condition.unseen)
-        cases += f"WHEN {identifier(column.name, of)} NOT IN ({known}) THEN {unseen} "
+        cases += f"WHEN {is_unseen(column, of)} THEN {number_literal(condition.unseen)} "
     return f"CASE {cases}WHEN {_holds(column, condition, of)} THEN 1 ELSE 0 END"
 
 
@@ -182,7 +182,7 @@ def _holds(column: Column, condition: RuleCondition, of: str) -> str:
         codes = tuple(code for code in range(len(column.levels)) if condition.low < code <= condition.high)
     if not codes:
         return f"{name} IS NOT NULL" if condition.negated else "1 = 0"
-    return f"{name} {'NOT IN' if condition.negated else 'IN'} ({label_list(column, codes)})"
+    return is_among(column, codes, of, negated=condition.negated)
 
 
 def _said(rules: RuleSet, rule: Rule, of: str = "") -> str:
@@ -190,22 +190,23 @@ def _said(rules: RuleSet, rule: Rule, of: str = "") -> str:
     if rule.function is None:
         return scalar_literal(rule.answer)
     columns = rules.columns
-    terms = [f"{number_literal(term.coefficient)} * {_counted(columns, term, of)}" for term in rule.function.terms]
+    terms = [_term(columns[term.feature], term, of) for term in rule.function.terms]
     return chain([number_literal(rule.function.intercept), *terms], "+")
 
 
-def _counted(columns: Sequence[Column], term: LinearTerm, of: str) -> str:
-    """What a term's variable is: a number, or 1 or 0 by a level; its default where that is not known."""
-    column = columns[term.feature]
+def _term(column: Column, term: LinearTerm, of: str) -> str:
+    """A coefficient times a variable: a number, or 1 or 0 by a level; its default where that is not known."""
     name, default = identifier(column.name, of), number_literal(term.default)
     if term.ones is None:
-        return f"COALESCE({name}, {default})"
+        return product(term.coefficient, f"COALESCE({name}, {default})")
+    if term.coefficient * term.default == 0.0:
+        default = number_literal(0.0)
     cases = [
-        f"WHEN {name} IN ({label_list(column, codes)}) THEN {number}"
+        f"WHEN {is_among(column, codes, of)} THEN {number}"
         for codes, number in ((term.ones, 1), (term.zeros or (), 0))
         if codes
     ]
-    return f"CASE {' '.join(cases)} ELSE {default} END"
+    return f"{number_literal(term.coefficient)} * CASE {' '.join(cases)} ELSE {default} END"
 
 
 def _times(factors: Sequence[str]) -> Callable[[str], str]:

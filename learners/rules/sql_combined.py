@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import math
 
-from learners.rules.sql_literals import identifier, label_list, number_literal
+from learners.rules.sql_columns import is_among
+from learners.rules.sql_literals import identifier, number_literal
+from learners.rules.sql_products import product
 from learners.table import Column
 from learners.trees.combined.column import CombinedColumn
 from learners.trees.combined.tests import CODE, LEVELS, Term
@@ -36,7 +38,7 @@ def is_unknown(column: CombinedColumn, of: str) -> str:
 
 
 def _sum(column: CombinedColumn, of: str) -> str:
-    terms = [f"{number_literal(weight)} * {identifier(name, of)}" for name, weight in column.weights]
+    terms = [product(weight, identifier(name, of)) for name, weight in column.weights]
     return f"({' + '.join(terms)})"
 
 
@@ -71,10 +73,10 @@ def _term(term: Term, column: Column, of: str) -> str:
     """A term, null where it is not known."""
     name = identifier(column.name, of)
     if term.kind == LEVELS:
-        return f"{name} {'NOT IN' if term.negated else 'IN'} ({label_list(column, term.codes)})"
+        return is_among(column, term.codes, of, negated=term.negated)
     if term.kind != CODE:
         return f"{name} {'>' if term.negated else '<='} {number_literal(term.number)}"
     below = math.floor(term.number) + 1
     parts = ((range(below), not term.negated), (range(below, len(column.levels)), term.negated))
-    cases = [f"WHEN {name} IN ({label_list(column, codes)}) THEN {int(said)}" for codes, said in parts if codes]
+    cases = [f"WHEN {is_among(column, codes, of)} THEN {int(said)}" for codes, said in parts if codes]
     return f"CASE {' '.join(cases)} END = 1"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from learners.boolean_texts import unasked_pair
 from learners.table import Kind
 from service.errors import Fault, Invalid
 from service.formats.arff_header import Attribute, read_header
@@ -46,7 +47,9 @@ class ArffReader(Reader):
             if one.type == "numeric":
                 self.declared[one.name] = Declared(Kind.NUMERIC)
             elif one.type == "nominal":
-                self.declared[one.name] = Declared(Kind.NOMINAL, one.levels)
+                # ARFF has no booleans: this is how they are written in it
+                is_boolean = unasked_pair(one.levels) is not None
+                self.declared[one.name] = Declared(Kind.BOOLEAN if is_boolean else Kind.NOMINAL, one.levels)
 
     def names(self) -> list[str]:
         return [one.name for one in self._attributes]

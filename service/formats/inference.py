@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from learners.boolean_texts import boolean_pair
+from learners.boolean_texts import boolean_pair, unasked_pair
 from learners.errors import DataError, quoted
 from learners.table import Column, Kind
 from learners.types import FloatArray
@@ -24,8 +24,6 @@ from service.formats.other_numbers import how_numbers
 from service.formats.reading import BOOLEAN, CELL, NUMBER
 from service.formats.written_numbers import PLAIN, is_not_finite
 
-#: The spellings that make a column of a file without types boolean, as (false, true).
-_INFERRED_PAIRS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
 _EXAMPLE = 40
 
 
@@ -182,10 +180,10 @@ def _inferred(builder: ColumnBuilder, read_cells: ReadCells, lines_of: LinesOf) 
         return _sorted_levels(builder, _name_evidence(builder))
     if len(names) < len(levels) and all(is_not_finite(text) for text in names):
         _refuse_not_finite(builder, names, read_cells, lines_of)
-    for pair in _INFERRED_PAIRS:
-        if set(levels) == set(pair):
-            evidence = f"only the two spellings {pair[0]} and {pair[1]}"
-            return _recoded(builder, pair, Kind.BOOLEAN, "text", evidence)
+    pair = unasked_pair(levels)
+    if pair is not None:
+        evidence = f"only the two spellings {pair[0]} and {pair[1]}"
+        return _recoded(builder, pair, Kind.BOOLEAN, "text", evidence)
     evidence = _distinct(len(levels))
     if len(names) < len(levels):
         evidence += f"; {quoted(names[0], _EXAMPLE)} is not a number"

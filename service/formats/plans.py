@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from learners.boolean_texts import boolean_pair
 from learners.table import OPEN_KINDS, Kind
 from service.errors import Fault, Invalid, TooLarge
 from service.formats.builder import Plan
@@ -118,11 +119,16 @@ def plan_column(name: str, options: ReadOptions, declared: Declared | None) -> P
     if asked is None and order is None:
         if declared is None:
             return Plan(name, syntax=syntax)
-        return Plan(name, declared.kind, declared.levels, syntax=syntax)
+        return Plan(name, declared.kind, _order(declared.kind, declared), syntax=syntax)
     kind = Kind(asked) if asked is not None else Kind.ORDINAL
     if order is not None and (kind is Kind.NUMERIC or kind in OPEN_KINDS):
         message = f"column {shown(name)} is {kind}, so it has no order of levels"
         raise Invalid(message, [Fault(message, column=cut(name), parameter=f"options.orders.{cut(name)}")])
     if order is None and kind is not Kind.NUMERIC and kind not in OPEN_KINDS and declared is not None:
-        order = declared.levels
+        order = _order(kind, declared)
     return Plan(name, kind, order, is_request=True, syntax=syntax)
+
+
+def _order(kind: Kind | None, declared: Declared) -> tuple[str, ...] | None:
+    """The levels that a file declares, of a boolean as (false, true) in whatever order they stand there."""
+    return boolean_pair(declared.levels or ()) if kind is Kind.BOOLEAN else declared.levels

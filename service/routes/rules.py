@@ -37,7 +37,7 @@ async def _sql(
         SqlForm,
         Query(
             description="of SQL: a SELECT that answers every row as the model does, or one CASE expression, "
-            "NULL where a value that decides is missing or unseen"
+            "NULL for a row that several rules share, since a value that decides is missing or unseen"
         ),
     ] = "select",
 ) -> Sql:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from learners.boolean_texts import boolean_level, boolean_pair
+from learners.boolean_texts import boolean_level, boolean_pair, unasked_pair
 from learners.table import UNSEEN, Column, Kind
 
 
@@ -26,16 +27,24 @@ def test_two_texts_are_a_pair_or_none(texts: list[str], pair: tuple[str, str] | 
     assert boolean_pair(texts) == pair
 
 
+def test_pairs_that_are_booleans_unasked() -> None:
+    assert [unasked_pair(texts) for texts in (["True", "False"], ["FALSE", "TRUE"], {"true": 0, "false": 1})] == [
+        *(("False", "True"), ("FALSE", "TRUE"), ("false", "true"))
+    ]
+    assert {unasked_pair(texts) for texts in (["yes", "no"], ["1", "0"], ["true", "FALSE"], ["true"], [])} == {None}
+
+
 @pytest.mark.parametrize(
     ("levels", "spelled"),
     [
-        (("false", "true"), {"TRUE": "true", "True": "true", "FALSE": "false", "1": None, "yes": None, " true": None}),
-        (("False", "True"), {"true": "True", "TRUE": "True", "tRUE": "True", "false": "False", "0": None, "": None}),
-        (("No", "Yes"), {"yes": "Yes", "NO": "No", "true": "Yes", "FALSE": "No", "y": None, "1": None}),
-        (("0", "1"), {"1": "1", "true": "1", "False": "0", "yes": None}),
-        (("female", "male"), {"Male": None, "male": "male", "True": "male"}),
+        (("false", "true"), {"TRUE": "true", "True": "true", "FALSE": "false", "1": "true", "yes": "true", "2": None}),
+        (("False", "True"), {"true": "True", "tRUE": "True", "false": "False", "0": "False", "": None, " true": None}),
+        (("No", "Yes"), {"yes": "Yes", "NO": "No", "true": "Yes", "FALSE": "No", "y": "Yes", "1.0": "Yes", "ja": None}),
+        (("0", "1"), {"1": "1", "true": "1", "False": "0", "yes": "1", "0.0": "0", "on": "1", "01": None}),
+        (("female", "male"), {"Male": None, "male": "male", "True": "male", "1": "male", "yes": None, "f": None}),
         (("Ja", "JA"), {"ja": None, "JA": "JA", "false": "Ja"}),
-        (("true", "false"), {"True": "true", "FALSE": "false"}),  # the caller's order, whose names are what they say
+        (("true", "false"), {"True": "true", "FALSE": "false", "1": "false", "no": None}),  # the caller's order
+        (("1", "0"), {"1": "1", "true": "0", "1.0": None, "no": None}),
         (("no", "true"), {"TRUE": None, "false": None, "true": "true"}),
     ],
 )
@@ -45,10 +54,8 @@ def test_a_text_spells_a_level_or_none(levels: tuple[str, str], spelled: dict[st
 
 def test_a_boolean_column_knows_every_spelling_and_another_column_its_own() -> None:
     column = Column("b", Kind.BOOLEAN, ("False", "True"))
-    assert [column.encode(value) for value in (True, "true", "TRUE", "True", False, "false", "1", 1)] == [
-        *(1, 1, 1, 1, 0, 0),
-        *(UNSEEN, UNSEEN),
-    ]
+    values = (True, "true", "TRUE", "True", "1", 1, 1.0, np.int64(1), False, "false", "no", 0, 2, "", "maybe")
+    assert [column.encode(value) for value in values] == [*[1] * 8, *[0] * 4, *[UNSEEN] * 3]
     numbers = Column("b", Kind.BOOLEAN, ("0", "1"), "number")
     assert [numbers.encode(value) for value in (True, 1, 1.0, "1.0", "true", "0", 2)] == [1, 1, 1, 1, 1, 0, UNSEEN]
     assert Column("b", Kind.NOMINAL, ("False", "True")).encode("true") == UNSEEN

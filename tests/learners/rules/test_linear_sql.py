@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from learners.linear import LinearRegressor, LogisticClassifier
+from learners.linear.additive import NumberPart
 from learners.rules.linear_sql import linear_statement
 from learners.table import UNSEEN, Column, Kind, Table
 
@@ -92,7 +95,6 @@ def test_straight_lines_answer_any_number_as_the_model_does(database, cell, slop
     x = np.arange(12.0)[:, None] * unit
     model = LinearRegressor(penalty="ridge", alpha=0.1).fit(x, slope * np.arange(12.0) + 1)
     edges = np.array([[cell], [np.nextafter(cell, 0)], [-cell], [1e290]])
-    edges[np.abs(edges) < 1e-300] = 0.0  # PostgreSQL refuses denormals
     rows = Table(model.columns_, np.asfortranarray(edges))
     database.fill(rows)
     found = [row["prediction"] for row in database.select(linear_statement(model, "rows"))]
@@ -117,3 +119,19 @@ def test_the_last_number_that_is_kept_within_no_bound(database) -> None:
     assert found == model.predict(rows).tolist()
     assert len(set(found)) > 4
     assert 1e300 in np.abs(found)
+
+
+@pytest.mark.parametrize("degree", [3, 4])
+def test_small_numbers_to_a_power_beside_no_lower_ones(database, degree) -> None:
+    """The product of the number with itself is too small for a double, and the model has 0 there."""
+    x = np.linspace(-1, 1, 41)[:, None]
+    model = LinearRegressor(degree=degree, penalty="lasso", alpha=0.05).fit(x, 5 * x[:, 0] ** degree + 1)
+    (part,) = model.functions_.parts
+    assert isinstance(part, NumberPart)
+    part = NumberPart(part.feature, False, part.factor, 0.0, part.unit, ((*[0.0] * (degree - 1), 5.0),), part.missing)
+    model.functions_ = dataclasses.replace(model.functions_, parts=(part,))
+    cells = [10.0**-power for power in range(0, 324, 6)] + [5e-324]
+    rows = Table(model.columns_, np.asfortranarray(np.array([cells + [-cell for cell in cells]]).T))
+    database.fill(rows)
+    found = [row["prediction"] for row in database.select(linear_statement(model, "rows"))]
+    assert found == model.predict(rows).tolist()

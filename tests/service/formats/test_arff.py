@@ -114,3 +114,30 @@ def test_the_caller_may_overrule_the_header():
     assert table.cells["b"] == [10, 9]
     ordinal = arff(text, orders={"b": ["9", "10"]})
     assert (ordinal.columns["b"]["kind"], ordinal.columns["b"]["levels"]) == ("ordinal", ["9", "10"])
+
+
+@pytest.mark.parametrize("pair", [("false", "true"), ("False", "True"), ("FALSE", "TRUE")])
+@pytest.mark.parametrize("order", [1, -1])
+def test_true_and_false_are_a_boolean_as_in_csv(pair, order):
+    """ARFF has no type for booleans; in whatever order the two stand, the first level is the false one."""
+    declared = ", ".join(pair[::order])
+    text = f"@relation r\n@attribute a {{{declared}}}\n@attribute y {{p,q}}\n@data\n{pair[1]},p\n{pair[0]},q\n?,q\n"
+    table, same = arff(text), read(f"a,y\n{pair[1]},p\n{pair[0]},q\n,q\n", name="a.csv")
+    for key in ("kind", "levels", "missing"):
+        assert table.columns["a"][key] == same.columns["a"][key]
+    assert table.table.columns[0] == same.table.columns[0]
+    assert (table.columns["a"]["kind"], table.columns["a"]["levels"]) == ("boolean", list(pair))
+    assert table.cells == same.cells
+    nominal = arff(text, kinds={"a": "nominal"})
+    assert (nominal.columns["a"]["kind"], nominal.columns["a"]["levels"]) == ("nominal", list(pair[::order]))
+
+
+def test_other_pairs_stay_names_unless_the_caller_says_that_they_are_a_boolean():
+    text = "@relation r\n@attribute a {yes,no}\n@attribute y {p,q}\n@data\nyes,p\nno,q\n"
+    for other in (text, text.replace("yes", "1").replace("no,q", "0,q").replace("no}", "0}"), text.replace("no", "t")):
+        assert arff(other).kinds() == {"a": "nominal", "y": "nominal"}
+    boolean = arff(text, kinds={"a": "boolean"}).columns["a"]
+    assert (boolean["kind"], boolean["levels"]) == ("boolean", ["no", "yes"])
+    assert arff(text, kinds={"a": "boolean"}, orders={"a": ["yes", "no"]}).columns["a"]["levels"] == ["yes", "no"]
+    error = refused(Invalid, text.replace("yes", "ja"), name="a.arff", kinds={"a": "boolean"})
+    assert error.faults[0].parameter == "options.orders.a"
