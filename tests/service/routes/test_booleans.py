@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-from typing import Any
+import sqlite3
+from contextlib import closing
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,6 +24,14 @@ def _csv(false: str, true: str) -> str:
     return "flag,x,y\n" + "".join(f"{true if row['flag'] else false},{row['x']},{row['y']}\n" for row in ROWS)
 
 
+def _arff(false: str, true: str) -> str:
+    """Its header names the true one first, as Weka's files do."""
+    header = (
+        f"@relation r\n@attribute flag {{{true}, {false}}}\n@attribute x numeric\n@attribute y {{down, up}}\n@data\n"
+    )
+    return header + _csv(false, true).partition("\n")[2]
+
+
 def _parquet() -> bytes:
     sink = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(ROWS), sink)
@@ -37,8 +47,13 @@ UPLOADS: dict[str, tuple[bytes | str, dict[str, str]]] = {
     "parquet": (_parquet(), {"format": "parquet"}),
     "words": (_csv("no", "Yes"), {"format": "csv", "options": '{"kinds": {"flag": "boolean"}}'}),
     "numbers": (_csv("0", "1"), {"format": "csv", "options": '{"kinds": {"flag": "boolean"}}'}),
+    "arff": (_arff("FALSE", "TRUE"), {"format": "arff"}),
+    "weka": (_arff("no", "yes"), {"format": "arff", "options": '{"kinds": {"flag": "boolean"}}'}),
 }
-SPELLINGS = [("False", "True"), ("FALSE", "TRUE"), ("false", "true")]
+SPELLINGS = [
+    *(("False", "True"), ("FALSE", "TRUE"), ("false", "true"), ("No", "yes"), ("n", "Y"), ("F", "t"), ("off", "ON")),
+    *((0, 1), (0.0, 1.0), ("0", "1"), ("0.0", "1.0")),
+]
 
 
 @pytest.fixture(scope="module")
@@ -99,21 +114,20 @@ def test_one_row_is_answered_as_many_are(shared_api: Api, datasets: dict[str, st
         assert (row["label"], row["probabilities"]) == ("down", [1.0, 0.0])
 
 
-@pytest.mark.parametrize("value", [1, 0, "1", "yes", "T", " true"])
-def test_what_no_upload_reads_with_true_and_false_stays_unseen(
-    shared_api: Api, datasets: dict[str, str], value: Any
-) -> None:
+@pytest.mark.parametrize("value", [2, -1, 0.5, "2", "maybe", "truth", " true"])
+def test_what_is_neither_true_nor_false_stays_unseen(shared_api: Api, datasets: dict[str, str], value: Any) -> None:
     answer = shared_api.post("/api/v1/models/flag-json/predictions", json={"rows": [{"flag": value}]})
     (row,) = answer.json()["predictions"]
     assert [warning["kind"] for warning in row["warnings"]] == ["unseen"]
 
 
-@pytest.mark.parametrize("name", ["json", "pandas", "excel", "lower", "parquet"])
+@pytest.mark.parametrize("name", UPLOADS)
 def test_whole_datasets_and_targets_are_read_alike(shared_api: Api, datasets: dict[str, str], name: str) -> None:
     """A model judged on the same rows in another spelling is as right as on its own, of the flag or by it."""
     for model, version in (
         ("json", "flag-json"),
         ("words", "flag-words"),
+        ("weka", "flag-weka"),
         ("json", "is-json"),
         ("pandas", "is-pandas"),
     ):
@@ -125,3 +139,18 @@ def test_whole_datasets_and_targets_are_read_alike(shared_api: Api, datasets: di
         result = shared_api.get(made.headers["location"]).json()["result"]
         assert result["evaluation"]["metrics"]["accuracy"]["mean"] == 1.0
         assert (result["dropped_rows"], result["evaluation"].get("warnings", [])) == (0, [])
+
+
+@pytest.mark.parametrize("form", ["select", "case"])
+@pytest.mark.parametrize("name", UPLOADS)
+def test_sql_of_a_version_reads_any_table(
+    shared_api: Api, datasets: dict[str, str], name: str, form: Literal["select", "case"]
+) -> None:
+    asked = {"format": "sql", "form": form} | ({"source": "t"} if form == "select" else {})
+    text = shared_api.get(f"/api/v1/models/flag-{name}/rules", params=asked).text
+    statement = text if form == "select" else f"SELECT {text} FROM t"
+    for held, (false, true) in [*(("TEXT", pair) for pair in SPELLINGS), ("INTEGER", (0, 1)), ("REAL", (0, 1))]:
+        with closing(sqlite3.connect(":memory:")) as connection:
+            connection.execute(f"CREATE TABLE t (flag {held})")
+            connection.executemany("INSERT INTO t VALUES (?)", [(true,), (false,), (true,)])
+            assert [row[-1] for row in connection.execute(statement)] == ["up", "down", "up"], (held, true)
