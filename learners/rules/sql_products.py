@@ -18,7 +18,7 @@ _ZERO = number_literal(0.0)
 
 
 def product(coefficient: float, value: str) -> str:
-    """A coefficient times an expression: the same double as the model's, 0 where it is too small for one."""
+    """A coefficient times an expression: the model's double, 0 where it is too small for one."""
     smallest = _smallest_factor(abs(coefficient))
     return f"{number_literal(coefficient)} * {small_as_zero(value, smallest)}"
 
@@ -26,7 +26,8 @@ def product(coefficient: float, value: str) -> str:
 def small_as_zero(value: str, smallest: float) -> str:
     """The expression, or 0 where it is smaller in magnitude than a number >= 0.
 
-    The number is written shortest: a database that misses its last bit is one that refuses no small product.
+    The number is written shortest. SQLite, which may read that wrongly in its last bits, refuses no small product, so
+    it has at worst 0 for the least double.
     """
     if smallest <= nextafter(0.0, inf):
         return value
