@@ -11,7 +11,7 @@ A learner may have presets: sets of parameters under a name. Where parameters ar
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
@@ -207,6 +207,14 @@ class Parameterised:
         values = self.get_params()
         for parameter in self.parameters():
             parameter.check_beside(values)
+
+    def _refuse_changed(self, names: Sequence[str], reason: str) -> None:
+        """Refuse those of the parameters that are not as by default, since they have no effect."""
+        for parameter in self.parameters():
+            value = getattr(self, parameter.name)
+            if parameter.name in names and value != parameter.default:
+                message = f"parameter {parameter.name} = {quoted(value)} has no effect, since {reason}"
+                raise ParameterError(message, field=parameter.name)
 
     @classmethod
     def with_preset(cls, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from learners.base import Progress
-from learners.errors import ParameterError, quoted
 from learners.linear.choosing import Search, Tried, choose
 from learners.linear.design import Design, make_design
 from learners.linear.fitted import FittedLinear
@@ -113,13 +111,6 @@ class LinearEstimator(FittedLinear):
                     ("validation", "selection", "folds", "seed"),
                     "neither strength (alpha) nor degree is to be chosen; null has one chosen",
                 )
-
-    def _refuse_changed(self, names: Sequence[str], reason: str) -> None:
-        for parameter in self.parameters():
-            value = getattr(self, parameter.name)
-            if parameter.name in names and value != parameter.default:
-                message = f"parameter {parameter.name} = {quoted(value)} has no effect, since {reason}"
-                raise ParameterError(message, field=parameter.name)
 
     def _learned(
         self, table: Table, response: Response, weights: FloatArray, folds: int | None, progress: Progress

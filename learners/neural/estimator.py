@@ -22,6 +22,8 @@ from learners.table import Kind, Series, Table
 from learners.types import FloatArray
 
 LARGEST_SEED = 2**53 - 1
+#: Why nothing that stops by rows held out has an effect.
+NONE_HELD_OUT = "no rows are held out to stop by; give validation_fraction"
 #: Share of the work that learning is, between encoding and the end.
 _LEARNED = 0.98
 
@@ -46,6 +48,11 @@ class NetworkEstimator(FittedNetwork):
     seed: int = integer(
         0, "Of the initial weights and of all else that chance decides.", minimum=0, maximum=LARGEST_SEED
     )
+
+    def _check_patience(self) -> None:
+        """Refuse a ``patience``, of learners that have one, where no rows are held out."""
+        if self.validation_fraction == 0:
+            self._refuse_changed(("patience",), NONE_HELD_OUT)
 
     @abstractmethod
     def _learn(self, examples: Examples, progress: Progress) -> Learned:

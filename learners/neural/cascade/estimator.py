@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from learners.base import Progress
-from learners.errors import ParameterError, quoted
 from learners.neural.cascade.activation import ACTIVATIONS
 from learners.neural.cascade.growth import grow
 from learners.neural.cascade.network import Cascade
@@ -16,7 +15,7 @@ from learners.neural.cascade.outputs import LINEAR_SQUARED
 from learners.neural.cascade.phase import SOLVED, STATUSES, Phase
 from learners.neural.cascade.settings import MIXED, PLACEMENTS, Settings
 from learners.neural.cascade.stages import Rows, Stage
-from learners.neural.estimator import NetworkEstimator
+from learners.neural.estimator import NONE_HELD_OUT, NetworkEstimator
 from learners.neural.examples import Examples, Learned, Network, Part
 from learners.neural.outcome import verdict
 from learners.neural.start import Start, constant_error
@@ -25,6 +24,19 @@ from learners.params import choice, integer, learner, like, real
 from learners.types import FloatArray
 
 GROWTH_PATIENCE = 3
+#: Parameters of hidden units alone.
+_OF_GROWTH = (
+    "candidates",
+    "activation",
+    "placement",
+    "descendant_factor",
+    "growth_patience",
+    "candidate_rate",
+    "candidate_decay",
+    "candidate_patience",
+    "candidate_change",
+    "candidate_epochs",
+)
 
 
 @learner
@@ -124,12 +136,10 @@ class CascadeEstimator(NetworkEstimator):
 
     def check_together(self) -> None:
         super().check_together()
-        if self.growth_patience != GROWTH_PATIENCE and self.validation_fraction == 0:
-            raise ParameterError(
-                f"parameter growth_patience = {quoted(self.growth_patience)} has no effect, since no rows are held out "
-                "to stop by; give validation_fraction",
-                field="growth_patience",
-            )
+        if self.validation_fraction == 0:
+            self._refuse_changed(("growth_patience",), NONE_HELD_OUT)
+        if self.max_hidden == 0:
+            self._refuse_changed(_OF_GROWTH, "max_hidden = 0 leaves the outputs alone; give more")
 
     def _learn(self, examples: Examples, progress: Progress) -> Learned:
         held = None if examples.validation is None else _rows(examples.validation)

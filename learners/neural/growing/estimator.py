@@ -8,7 +8,6 @@ from typing import ClassVar
 import numpy as np
 
 from learners.base import Progress
-from learners.errors import ParameterError, quoted
 from learners.neural.estimator import NetworkEstimator
 from learners.neural.examples import Examples, Learned, Network, Part
 from learners.neural.feedforward.layers import Layers
@@ -135,12 +134,9 @@ class GrowingNetwork(NetworkEstimator):
 
     def check_together(self) -> None:
         super().check_together()
-        if self.patience != 500 and self.validation_fraction == 0:
-            raise ParameterError(
-                f"parameter patience = {quoted(self.patience)} has no effect, since no rows are held out to stop by; "
-                "give validation_fraction",
-                field="patience",
-            )
+        self._check_patience()
+        if self.most_units == 1:
+            self._refuse_changed(("divide_every",), "most_units = 1 leaves no unit to divide; give more")
 
     def _learn(self, examples: Examples, progress: Progress) -> Learned:
         layout = Layout((examples.n_inputs, 1, examples.n_outputs), (self.activation, LAST[examples.link]))

@@ -93,7 +93,8 @@ class StepwiseEstimator(StepwiseParameters):
         outputs: NumberTarget | ClassTarget,
         progress: Progress,
     ) -> None:
-        self._delays = min(self._most_delays(), longest(table))  # nothing is learned of steps that no row has
+        self._longest = longest(table)
+        self._delays = min(self._most_delays(), self._longest)  # nothing is learned of steps that no row has
         self._answers: FloatArray | None = None
         if self.taught == NEXT:  # what follows any step is an answer, not only what follows the last
             found = following(table, target, self._delays)

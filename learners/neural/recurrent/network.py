@@ -16,6 +16,8 @@ from learners.neural.recurrent.stepping import advance, scores
 from learners.neural.recurrent.structure import Structure
 from learners.types import Array, FloatArray
 
+#: Between what units are, by activation.
+_BOUNDS = {"tanh": (-1.0, 1.0), "sigmoid": (0.0, 1.0), "relu": (0.0, np.inf)}
 #: Numbers of steps and units that are held at once on the way back.
 _AT_ONCE = 2_000_000
 
@@ -53,7 +55,8 @@ class RecurrentNetwork:
         Raises:
             StateError: it is none of this network's.
         """
-        return read_state(record, self.delays - 1, self.step_width, self.structure.n_remembered)
+        bounds = _BOUNDS[self.structure.activation]
+        return read_state(record, self.delays - 1, self.step_width, self.structure.n_remembered, bounds)
 
     def feed(self, steps: FloatArray, state: State) -> tuple[FloatArray, State]:
         """Feed some steps of one sequence.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from learners.errors import ParameterError, quoted
 from learners.neural.estimator import NetworkEstimator
 from learners.neural.optimizers import RULES
 from learners.neural.recurrent.structure import ACTIVATIONS
@@ -92,9 +91,4 @@ class StepwiseParameters(NetworkEstimator):
 
     def check_together(self) -> None:
         super().check_together()
-        if self.patience != _PATIENCE and self.validation_fraction == 0:
-            raise ParameterError(
-                f"parameter patience = {quoted(self.patience)} has no effect, since no rows are held out to stop by; "
-                "give validation_fraction",
-                field="patience",
-            )
+        self._check_patience()

@@ -30,6 +30,11 @@ class RecurrentEstimator(StepwiseEstimator):
         is_size=True,
     )
 
+    def _untaught(self) -> tuple[str, ...]:
+        if self.truncation is None or self.truncation < self._longest:
+            return ()
+        return (f"truncation = {self.truncation} has no effect: no training row has more than {self._longest} steps",)
+
     def _piece(self) -> int:
         return 0 if self.truncation is None else int(self.truncation)
 

@@ -49,13 +49,16 @@ class State:
         }
 
 
-def read_state(record: Any, n_window: int, n_variables: int, n_units: int) -> State:
+def read_state(
+    record: Any, n_window: int, n_variables: int, n_units: int, bounds: tuple[float, float] = (-np.inf, np.inf)
+) -> State:
     """The inverse of :meth:`State.to_json`, of a caller's data.
 
     Args:
         record: what was handed back.
         n_window, n_variables: shape of the window.
         n_units: number of hidden units.
+        bounds: between what these are.
 
     Raises:
         StateError: another shape, or a number that is none or not finite; says which member.
@@ -66,6 +69,11 @@ def read_state(record: Any, n_window: int, n_variables: int, n_units: int) -> St
         raise StateError(f"state.window is a list of the last {n_window} steps")
     rows = [_numbers(step, n_variables, f"state.window[{place}]") for place, step in enumerate(window)]
     units = _numbers(record["units"], n_units, "state.units")
+    for unit in units:
+        if not bounds[0] <= unit <= bounds[1]:
+            least, most = (f"{bound:g}" for bound in bounds)
+            within = f"not below {least}" if bounds[1] == np.inf else f"from {least} to {most}"
+            raise StateError(f"state.units holds {quoted(unit)}; what these units say is {within}")
     return State(steps, np.array(rows, dtype=np.float64).reshape(n_window, n_variables), np.array(units))
 
 

@@ -391,3 +391,16 @@ def test_a_network_that_learned_nothing_warns_that_it_is_no_better_than_a_consta
     assert warning.endswith("initial weights are 0, by which all units stay alike: raise initial_scale")
     with pytest.raises(ParameterError, match=r"diverged.* inputs reach 790 in magnitude: give scaling"):
         CascadeCorrelationRegressor(scaling="none").fit(LARGE, FLOWERS[:, 0])
+
+
+def test_what_ends_or_divides_nothing_is_refused_by_name() -> None:
+    alone = {"most_units": 1, "growth": "meiosis", "epochs": 50}
+    with pytest.raises(ParameterError, match=r"divide_every = 5 has no effect, since most_units = 1 leaves no unit"):
+        GrowingNetworkRegressor.from_params(alone | {"divide_every": 5}).check_together()
+    for learner in (NeuralNetworkRegressor, GrowingNetworkRegressor, RecurrentNetworkRegressor):
+        learner.from_params({"validation_fraction": 0.2, "patience": 29}).check_together()
+        with pytest.raises(ParameterError, match=r"patience = 29 has no effect, since no rows are held out"):
+            learner.from_params({"patience": 29, "epochs": 30}).check_together()
+    for pieces, is_idle in ((5, True), (4, False)):  # rows have five steps
+        model = RecurrentNetworkRegressor(truncation=pieces, epochs=30).fit(STEPS, _sums())
+        assert any(one.startswith(f"truncation = {pieces} has no effect") for one in model.warnings_) == is_idle

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -80,3 +82,23 @@ def test_rows_held_out_stop_growth():
 def test_a_factor_without_siblings_is_refused():
     with pytest.raises(ParameterError, match=r"descendant_factor.*placement"):
         make("cascade-correlation-classifier", {"descendant_factor": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("candidates", 3),
+        ("activation", "tanh"),
+        ("placement", "sibling"),
+        ("candidate_rate", 2.0),
+        ("candidate_epochs", 5),
+        ("candidate_decay", 0.1),
+        ("candidate_patience", 3),
+        ("candidate_change", 0.5),
+    ],
+)
+def test_what_is_of_hidden_units_is_refused_where_there_are_none(name: str, value: Any) -> None:
+    with pytest.raises(ParameterError, match=rf"parameter {name} = .* has no effect, since max_hidden = 0") as caught:
+        CascadeCorrelationRegressor.from_params({"max_hidden": 0, name: value}).check_together()
+    assert caught.value.field == name
+    CascadeCorrelationRegressor.from_params({"max_hidden": 1, name: value}).check_together()

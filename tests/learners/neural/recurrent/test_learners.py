@@ -257,3 +257,23 @@ def test_parameters_without_sense_are_named(parameters: dict[str, Any], field: s
     with pytest.raises(ParameterError) as caught:
         TimeDelayNetworkClassifier.from_params(parameters).fit(temporal_xor(3, 6, 0), [0, 1, 0])
     assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("activation", "wrong", "allowed"),
+    [
+        ("tanh", 5.0, "from -1 to 1"),
+        ("tanh", -1.5, "from -1 to 1"),
+        ("sigmoid", -0.5, "from 0 to 1"),
+        ("relu", -1.0, "not below 0"),
+    ],
+)
+def test_a_state_of_units_that_no_unit_can_say_is_refused(activation: str, wrong: float, allowed: str) -> None:
+    series = np.random.default_rng(0).normal(size=(20, 4))
+    table = Table.from_columns({"series": series.tolist()})
+    model = RecurrentNetworkRegressor(epochs=2, activation=activation).fit(table, series.sum(axis=1))
+    row = table.take(np.array([0]))
+    _, state = model.feed(row)
+    model.feed(row, state)
+    with pytest.raises(StateError, match=rf"state.units holds {wrong}; what these units say is {allowed}"):
+        model.feed(row, state | {"units": [wrong, *state["units"][1:]]})
