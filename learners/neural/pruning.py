@@ -7,6 +7,7 @@ decay times this); and, to compare with, the size of the weights. Biases are no 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -118,7 +119,13 @@ def prune(
     limit, kept = steps.judged * (1 + pruning.tolerance), 0
     best = steps.network()
     n_links = max(steps.n_links, 1)
-    while steps.n_links and steps.go(pruning, rng):
+
+    def tried(share: float) -> None:
+        least = max(1, int(pruning.share * steps.n_links)) if pruning.by == "links" else 1  # that go by the next step
+        left = steps.n_links - share * least
+        progress(1 - left / n_links, f"{steps.n_links} of {n_links} links, {share:.0%} of them tried")
+
+    while steps.n_links and steps.go(pruning, rng, tried):
         progress(1 - steps.n_links / n_links, f"{steps.n_links} of {n_links} links, error {steps.judged:.4g}")
         if steps.judged > limit:
             break
@@ -170,12 +177,14 @@ class Steps:
         aside = judged if self._aside is not None else ()
         return Curve(np.array(links), np.array(units), np.array(errors), np.array(aside, dtype=np.float64))
 
-    def go(self, pruning: Pruning, rng: np.random.Generator) -> bool:
-        """One step, if there is any element left."""
+    def go(
+        self, pruning: Pruning, rng: np.random.Generator, tried: Callable[[float], None] = lambda share: None
+    ) -> bool:
+        """One step, if there is any element left; ``tried`` is told the share of them that was left out by turns."""
         elements = self._links() if pruning.by == "links" else self._units()
         if not elements:
             return False
-        missed = self._missed(pruning, elements)
+        missed = self._missed(pruning, elements, tried)
         n_gone = max(1, int(pruning.share * len(elements)))
         for place in np.argsort(missed, kind="stable")[:n_gone]:
             self._mask[elements[place]] = False
@@ -200,12 +209,16 @@ class Steps:
             found += [one for one in links if len(one)]
         return found
 
-    def _missed(self, pruning: Pruning, elements: list[IntArray]) -> FloatArray:
+    def _missed(self, pruning: Pruning, elements: list[IntArray], tried: Callable[[float], None]) -> FloatArray:
         """How much each element would be missed."""
         if pruning.method == "magnitude":
             return np.array([np.square(self._theta[one]).sum() for one in elements])
         if pruning.method == "each-weight":
-            return np.array([self._without(one) for one in elements])
+            missed = np.empty(len(elements))
+            for place, one in enumerate(elements):
+                missed[place] = self._without(one)
+                tried((place + 1) / len(elements))
+            return missed
         bends = curvature(self._problem, self._sample, self._theta, gauss_newton=pruning.gauss_newton)
         # At the minimum of loss and decay the loss alone still falls along w, by decay times w.
         slopes = self._decay * self._theta**2

@@ -186,3 +186,22 @@ def test_pruning_can_be_cancelled_and_refuses_what_it_cannot_do(trained: FloatAr
     for wrong in ({"method": "luck"}, {"by": "layers"}, {"share": 1.0}, {"tolerance": -1.0}):
         with pytest.raises(ParameterError):
             Pruning(**wrong)
+
+
+def test_progress_moves_with_each_weight_that_is_tried() -> None:
+    told: list[tuple[float, str]] = []
+    theta = PROBLEM.layout.initial(np.random.default_rng(0), "glorot", 1.0)
+    prune(
+        PROBLEM,
+        theta,
+        _rows(20, 0),
+        Pruning("each-weight", tolerance=9.0, retrain=None),
+        np.random.default_rng(0),
+        progress=lambda share, message: told.append((share, message)),
+    )
+    n_links = int((~PROBLEM.layout.is_bias()).sum())
+    first = [share for share, message in told[:n_links] if f"{n_links} of {n_links} links" in message]
+    assert len(first) == n_links
+    assert len(set(first)) == n_links
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
