@@ -61,7 +61,7 @@ def test_divergence_is_such_a_failure():
     found = select(network, grid_search(network, {"decay": [1000.0, 0.01]}, Plan(folds=2)), *rows()).search
     assert found.parameters == {"decay": 0.01}
     assert "diverged at epoch" in found.candidates[0].failed.detail
-    assert found.candidates[0].failed.parameter == "rate"
+    assert found.candidates[0].failed.parameter == "decay"
 
 
 def test_where_all_fail_each_reason_is_told_once():

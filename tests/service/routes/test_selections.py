@@ -130,7 +130,7 @@ def test_a_candidate_that_diverges_is_told_of_and_the_job_goes_on(api: Api) -> N
     job = api.post("/api/v1/jobs", json=body).json()["id"]
     do_job(api, job, parts=9)  # as if the worker died here: what is done is kept, failures too
     shown = {one["part"]: one["result"] for one in api.get(f"/api/v1/jobs/{job}").json()["parts"]}
-    assert shown["outer-1-point-1-fold-1"]["failure"]["parameter"] == "rate"
+    assert shown["outer-1-point-1-fold-1"]["failure"]["parameter"] == "decay"
     do_job(api, job)
     ended = api.get(f"/api/v1/jobs/{job}").json()
     assert ended["state"] == "succeeded", ended
@@ -141,7 +141,7 @@ def test_a_candidate_that_diverges_is_told_of_and_the_job_goes_on(api: Api) -> N
     own = select(learner, searcher, *data()).search
     assert found["candidates"][0] == {
         "parameters": {"decay": 1000.0},
-        "failure": {"detail": own.candidates[0].failed.detail, "parameter": "rate", "fold": 1},
+        "failure": {"detail": own.candidates[0].failed.detail, "parameter": "decay", "fold": 1},
     }
     assert "diverged at epoch" in own.candidates[0].failed.detail
     assert found["candidates"][1]["metrics"] == own.candidates[1].summary["metrics"]
@@ -159,7 +159,7 @@ def test_a_job_whose_candidates_all_fail_has_failed_with_the_reasons(api: Api) -
     with pytest.raises(Invalid, match=r"None of the 2 candidates can be learned with: with .*diverged") as caught:
         do_job(api, job)
     error = error_record(caught.value).to_json()
-    assert (error["type"], error["parameter"]) == ("invalid", "rate")
+    assert (error["type"], error["parameter"]) == ("invalid", "decay")
     assert [fault["message"].split(":")[0] for fault in error["errors"]] == ['with {"decay"', 'with {"decay"']
 
 
