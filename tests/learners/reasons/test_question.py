@@ -215,6 +215,42 @@ def test_utility_asks_only_what_may_change_the_decision():
     assert paid.candidates[0].gain == pytest.approx((0.5 * 1.2 + 0.5 * 0.9) - 0.75)
 
 
+def test_utilities_are_read_by_decision_and_class():
+    """To trust pays 1 if right and costs 4 if wrong, to refuse pays nothing; p(bad) is 1/4: 2/5 of "a", 1/10 of "b"."""
+    column = Column("mark", Kind.NOMINAL, ("a", "b"))
+    target = Column("y", Kind.NOMINAL, ("good", "bad"))
+    cells = np.array([0.0] * 10 + [1.0] * 10)
+    classes = np.array([1.0] * 4 + [0.0] * 6 + [1.0] * 1 + [0.0] * 9)
+    model = DecisionTreeClassifier().fit(Table((column,), np.asfortranarray(cells[:, None])), Series(target, classes))
+    nothing = Table((column,), np.array([[np.nan]]))
+    (question,) = next_question(model, nothing, utilities=np.array([[1.0, -4.0], [0.0, 0.0]]))
+    # now max(3/4 - 4/4, 0) = 0; after "a" max(3/5 - 8/5, 0) = 0, after "b" 9/10 - 4/10 = 1/2
+    assert question.candidates[0].gain == pytest.approx(0.5 * 0 + 0.5 * 0.5 - 0)
+
+
+def test_leaves_that_allow_several_cells_share_their_weight_among_them():
+    """Of x the leaves allow {0, 1} and {2} where z is 0, {0} and {1, 2} where z is 1; each has 1/4 of the weight.
+
+    So q is 1/8 + 1/4 of 0, 1/8 + 1/8 of 1, 1/4 + 1/8 of 2; the leaf of {0, 1} lies in 0 with 3/5, in 1 with 2/5.
+    Of x = 0 the masses are 3/20 and 5/20 of two classes, of 1 two times 2/20, of 2 5/20 and 3/20.
+    """
+    cells = [(0, 0), (0, 1), (0, 2), (0, 2), (1, 0), (1, 0), (1, 1), (1, 2)]
+    model = DecisionTreeClassifier(criterion="entropy").fit(np.array(cells, dtype=float), list("aabbccdd"))
+    assert model.tree_.feature.tolist() == [0, 1, 1, -1, -1, -1, -1]
+    (question,) = next_question(model, [[np.nan, np.nan]])
+    gains = {one.column: one.gain for one in question.candidates}
+    assert gains == pytest.approx({"x0": 1.0, "x1": 2 - (0.8 * entropy([3, 5]) + 0.2 * 1)})
+
+
+def test_a_gain_is_divided_by_its_cost_alone():
+    """25 for 10 is worth less than 0.25 for 0.08: 2.5 and 3.125."""
+    X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    model = DecisionTreeRegressor().fit(X, np.array([0.0, 1.0, 10.0, 11.0]))
+    (question,) = next_question(model, [[np.nan, np.nan]], {"x0": 10, "x1": 0.08})
+    assert [one.column for one in question.candidates] == ["x1", "x0"]
+    assert [one.score for one in question.candidates] == pytest.approx([3.125, 2.5])
+
+
 def test_a_regression_asks_for_what_explains_variance():
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     model = DecisionTreeRegressor().fit(X, np.array([0.0, 1.0, 10.0, 11.0]))

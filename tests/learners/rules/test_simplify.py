@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learners.rules.access import rules_of
+from learners.rules.atoms import Atom
 from learners.rules.classifier import RuleSetClassifier
 from learners.rules.from_tree import rules_of_nodes
+from learners.rules.ordered import ordered_rules, rule_set
 from learners.rules.simplify import simplified
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
@@ -101,6 +103,20 @@ def test_an_ordered_set_decides_as_before(seed, nominal):
     assert fewer.predict(rows).tolist() == rules.predict(rows).tolist() == model.predict(rows).tolist()
     assert fewer.rules[-1].conditions == ()
     assert [rule.id.split("-")[0] for rule in fewer.rules] == [str(rank) for rank in range(1, len(fewer.rules) + 1)]
+
+
+@pytest.mark.parametrize(("between", "kept"), [("no", []), ("yes", ["x <= 1"])])
+def test_a_rule_is_needless_only_if_no_other_answer_comes_before_the_wider_one(between, kept):
+    """x <= 1: no; x <= 2: no or yes; x <= 3: no. At x = 1 the second answers if the first is gone."""
+    codes = [TARGET.labels.index(label) for label in ("no", between, "no", "perhaps")]
+    shares = np.eye(len(TARGET.labels))[codes]
+    conditions = [[Atom(0, -math.inf, bound, None, False)] for bound in (1.0, 2.0, 3.0)]
+    rules = rule_set(ordered_rules(conditions, shares, shares, [1, 1, 1, 1]), (Column("x"),), TARGET)
+    fewer = simplified(rules)
+    middle = [("x <= 2", "yes")] if between == "yes" else []
+    assert texts(fewer) == [*((text, "no") for text in kept), *middle, ("x <= 3", "no"), ("", "perhaps")]
+    said = fewer.predict(Table(rules.columns, np.array([[1.0], [2.0], [3.0], [4.0]])))
+    assert said.tolist() == ["no", between, "no", "perhaps"]
 
 
 def test_neighbouring_intervals_become_one():
