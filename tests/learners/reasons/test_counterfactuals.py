@@ -101,6 +101,37 @@ def test_what_is_unmet_is_what_changes(seed):
         assert model.apply(Table(COLUMNS, np.asfortranarray(one.cells[None])))[0] == one.leaf
 
 
+def far_or_twice_near():
+    """From (0, 0, 0) "b" is reached by x0 > 5, half its width away, or by x1 and x2 > 0.5, 1/20 of theirs each."""
+    near = [[0, 0, 0], [0, 0, 1], [0, 0, 10], [0, 1, 0], [0, 10, 0]]
+    rows = np.array([*near, [0, 1, 1], [0, 10, 10], *[[10, 0, 0]] * 9], dtype=float)
+    table = Table.from_array(rows)
+    model = DecisionTreeClassifier().fit(table, ["a"] * len(near) + ["b"] * 11)
+    return model, table.take(np.array([0])), Scales.of_records(table.columns, [{"minimum": 0, "maximum": 10}] * 3)
+
+
+@pytest.mark.parametrize(("order", "nearest"), [("changes", [(1, 0.5), (2, 0.1)]), ("distance", [(2, 0.1), (1, 0.5)])])
+@pytest.mark.parametrize("diverse", [False, True])
+def test_the_order_says_what_is_compared_first(order, nearest, diverse):
+    model, row, scales = far_or_twice_near()
+    (found,) = counterfactuals(model, row, "b", Search(count=2, diverse=diverse, order=order), scales)
+    assert [(one.cost, pytest.approx(one.distance)) for one in found] == nearest
+
+
+def test_why_not_tells_the_fewest_conditions():
+    model, row, scales = far_or_twice_near()
+    (one,) = why_not(model, row, "b", scales)
+    assert [change.column for change in one.changes] == ["x0"]
+
+
+def test_a_test_of_a_missing_value_is_undecided():
+    """Of the rows 3/4 go to "a": so does the missing value, of which 1/4 went to "b"."""
+    model = DecisionTreeClassifier().fit(np.array([[0.0], [0], [0], [1]]), ["a", "a", "a", "b"])
+    (missing, known) = why_not(model, [[np.nan], [0.0]], "b")
+    assert [(asked.observed, asked.state) for asked in missing.asked] == [(None, "undecided")]
+    assert [(asked.observed, asked.state) for asked in known.asked] == [(0.0, "unmet")]
+
+
 def test_a_value_lies_just_beyond_its_threshold():
     X = np.array([[0.1], [0.2], [0.3], [np.nextafter(0.3, 1)]])
     model = DecisionTreeClassifier().fit(X, np.array(["a", "a", "a", "b"]))
