@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learners.rules import rules_of
+from learners.rules.atoms import Atom
 from learners.rules.compare import compare_rules, content, structure
+from learners.rules.ordered import ordered_rules, rule_set
 from learners.rules.rule import RuleSet
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
@@ -85,6 +87,22 @@ def test_the_nearest_rules_of_one_structure_are_paired() -> None:
     }
     assert pairs == {(2.5, 2.6), (53.0, 65.1)}
     assert [rule.conditions[0].low for rule in found.added if rule.answer == "no"] == [13.0]
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_bounds_are_near_in_relation_to_their_size_whatever_the_units(unit: float) -> None:
+    """x > 1000 and y > 1 moved to x > 1100 (by 100 / 1050), not to y > 2 (by 1 / 1.5)."""
+
+    def rules(*bounds: tuple[float, float]) -> RuleSet:
+        shares = np.array([[0.0, 1.0]] * len(bounds) + [[1.0, 0.0]])
+        atoms = [[Atom(place, low, np.inf, None, False) for place, low in enumerate(one)] for one in bounds]
+        target = Column("y", Kind.NOMINAL, ("no", "yes"))
+        records = ordered_rules(atoms, shares, shares, [1] * len(shares))
+        return rule_set(records, (Column("length"), Column("mass")), target)
+
+    found = compare_rules(rules((1000 * unit, 1)), rules((1000 * unit, 2), (1100 * unit, 1)))
+    assert [move.after.conditions[0].low for move in found.moved] == [1100 * unit]
+    assert [rule.conditions[1].low for rule in found.added] == [2]
 
 
 def test_another_column_is_another_rule() -> None:

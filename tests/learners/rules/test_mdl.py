@@ -51,6 +51,16 @@ def test_the_bits_of_a_test():
     assert told.bits(pair) == pytest.approx(1 + 2 + math.log2(6))  # and the size, and one of C(4, 2) pairs
 
 
+def test_a_description_length_by_hand():
+    """Of 8 rows 4 are of the class; two rules of 7 bits cover 3 of them and another one.
+
+    Theory 7 - log2 2! = 6 bits, exceptions log2 C(4, 1) + log2 C(8 - 4, 4 - 3) = 4 bits.
+    """
+    sums = [np.array([number]) for number in (7.0, 2.0, 3.0, 1.0)]
+    assert Weighing().length(*sums, 4.0, 8.0).tolist() == pytest.approx([0.5 * 6 + 4])
+    assert Weighing(1.0, 2.0).length(*sums, 4.0, 8.0).tolist() == pytest.approx([6 + 4 / 2])
+
+
 def random_candidates(rng, count, n_rows=40):
     right = rng.random(n_rows) < 0.4
     rows = []

@@ -58,6 +58,14 @@ def test_conditions_are_dropped_as_the_definition_says(seed, estimate):
         assert pruner.pruned(range(5), answer) == reference(holds, weights, codes != answer, estimate)
 
 
+@pytest.mark.parametrize("estimate", [pessimistic(0.25), laplace])
+def test_of_conditions_that_say_the_same_the_later_one_goes(estimate):
+    table = Table.from_array(np.repeat([[0.0], [1.0]], 8, axis=0).repeat(3, axis=1))
+    codes = table.values[:, 0].astype(np.int64)
+    atoms = [Atom(column, 0.5, INF, None, False) for column in range(3)]
+    assert PostPruner(Coverage(table, atoms), np.ones(16), codes, estimate).pruned([2, 0, 1], 1) == [2]
+
+
 def test_rows_as_bits():
     rng = np.random.default_rng(0)
     table = Table.from_array(rng.normal(size=(77, 1)))

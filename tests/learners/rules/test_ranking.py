@@ -18,12 +18,20 @@ def test_the_class_of_fewest_false_positives_is_asked_first_and_its_rows_are_set
     order = ranked([zero, one, two], codes, np.ones(8), 3)
     # without rows 2, 3, 4 neither has any; class 0 and class 2 cover two each rightly; class 2 is more frequent
     assert [rule.answer for rule in order] == [1, 2, 0]
+    # a false positive that class 1 does not take away: class 0 has none left, class 2 has one
+    kept = judged(2, [5, 6, 0], codes)
+    assert [rule.answer for rule in ranked([zero, one, kept], codes, np.ones(8), 3)] == [1, 0, 2]
 
 
-def test_inside_a_class_the_estimated_accuracy_decides_then_the_coverage():
+def test_inside_a_class_the_estimated_accuracy_decides_then_the_coverage_then_the_length():
     codes = np.zeros(6, dtype=np.int64)
-    rules = [judged(0, [0], codes, 0.5), judged(0, [1, 2], codes, 0.2), judged(0, [3, 4, 5], codes, 0.2)]
-    assert [len(rule.rows) for rule in ranked(rules, codes, np.ones(6), 3)] == [3, 2, 1]
+    widest = judged(0, [0, 1, 2], codes, 0.5)
+    narrow, long, short = (
+        judged(0, rows, codes, 0.2, atoms) for rows, atoms in (([3], (0,)), ([4, 5], (1, 2)), ([4, 5], (3,)))
+    )
+    order = ranked([widest, narrow, long, short], codes, np.ones(6), 3)
+    assert [rule.atoms for rule in order] == [short.atoms, long.atoms, narrow.atoms, widest.atoms]
+    assert order[-1] is widest
 
 
 def test_the_default_says_what_the_uncovered_rows_say():
