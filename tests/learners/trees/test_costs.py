@@ -69,14 +69,18 @@ def test_a_dear_column_is_driven_out(form):
     assert model.score(table, labels) > 0.9
 
 
-def test_a_column_is_paid_for_once():
-    """Two thresholds on x are needed; after the first, the second beats the equally good, cheaper z."""
+@pytest.mark.parametrize(("form", "cheaper"), [("idx", 2.0), ("cs-id3", 2.0), ("eg2", 0.5)])
+def test_a_column_is_paid_for_once(form, cheaper):
+    """Two thresholds on x are needed; after the first, the second beats the equally good, cheaper z.
+
+    By eg2 also a z that costs less than 1: then x costs nothing, so 1 / (0 + 1) is more than 1 / (0.5 + 1).
+    """
     x = np.array([0.0, 1, 2, 3, 4, 5] * 4)
     labels = np.where((x == 3) | (x == 4), "in", "out")
     z = (x > 4.5).astype(float)  # as good as x in the second node, worth less at the root
     rows = np.column_stack([z, x])
     assert DecisionTreeClassifier(**ID3).fit(rows, labels).tree_.feature.tolist() == [1, -1, 0, -1, -1]
-    priced = DecisionTreeClassifier(**ID3, cost_form="idx", costs={"x0": 2.0, "x1": 2.1})
+    priced = DecisionTreeClassifier(**ID3, cost_form=form, costs={"x0": cheaper, "x1": 2.1})
     assert priced.fit(rows, labels).tree_.feature.tolist() == [1, -1, 1, -1, -1]
 
 
