@@ -143,6 +143,46 @@ def test_shuffling_tells_which_columns_matter():
     assert abs(model.feature_importances_[[0, 1, 3]]).max() < 0.1 * model.feature_importances_[2]
 
 
+def test_shuffled_numbers_err_as_much_as_chance_does():
+    """Of m rows, half 0 and half 1, a shuffle gives others' numbers to a share m / (2 (m - 1)) on average.
+
+    Its standard deviation is about 0.5 / sqrt(m). The numbers read the same backwards, so that turning them round
+    in place of shuffling would change none.
+    """
+    left_out = Draws(np.ones(1000), 1.0, 0).left_out(0)
+    left_out = left_out[: len(left_out) // 2 * 2]
+    half, m = len(left_out) // 2, len(left_out)
+    numbers = np.zeros(1000)
+    numbers[::2] = 1.0
+    numbers[left_out[:half]] = np.arange(half) % 2
+    numbers[left_out[half:]] = numbers[left_out[:half]][::-1]
+    model = BaggingRegressor(members=1, importance="permutation").fit(numbers[:, None], numbers)
+    assert model.feature_importances_[0] == pytest.approx(m / (2 * (m - 1)), abs=4 * 0.5 / np.sqrt(m))
+
+
+def test_the_error_out_of_bag_weighs_rows():
+    """Without a column to test a member answers its sample's mean."""
+    random = np.random.default_rng(5)
+    numbers, weights = random.normal(size=200), random.integers(1, 4, 200).astype(float)
+    draws = Draws(weights, 1.0, 2)
+    answer, rows = np.average(numbers, weights=draws.counts(0)), draws.left_out(0)
+    model = BaggingRegressor(members=1, seed=2).fit(np.zeros((200, 1)), numbers, weights)
+    expected = np.average((numbers[rows] - answer) ** 2, weights=weights[rows])
+    assert len(set(weights[rows])) == 3
+    assert model.out_of_bag_.error == pytest.approx(expected, rel=1e-12)
+    assert model.out_of_bag_.rows == len(rows)
+
+
+@pytest.mark.parametrize(("n_columns", "third"), [(2, 1), (3, 1), (8, 2), (9, 3)])
+def test_nodes_of_numbers_look_at_a_third_of_the_columns(n_columns, third):
+    values = np.random.default_rng(6).normal(size=(60, n_columns))
+    found, wanted, whole = (
+        RandomForestRegressor(members=3, **given).fit(values, values.sum(axis=1))
+        for given in ({}, {"columns_a_node": third}, {"columns_a_node": n_columns})
+    )
+    assert found.predict(values).tolist() == wanted.predict(values).tolist() != whole.predict(values).tolist()
+
+
 def test_votes_are_the_members_answers_and_a_few_have_their_paths():
     table, target = read("hepatitis", "Class")
     model = RandomForestClassifier(members=9).fit(table, target)

@@ -13,6 +13,7 @@ from learners.errors import DataError, ParameterError
 from learners.evaluation import Plan
 from learners.evaluation.decomposition import decompose, squared, zero_one
 from learners.evaluation.description import class_bits, prequential, two_part
+from learners.evaluation.folds import dealing_order
 from learners.table import Column, Kind, Series, Table
 from learners.trees import DecisionTreeClassifier
 from tests.learners.examples import Majority, Mean
@@ -55,6 +56,14 @@ def test_the_mean_has_the_variance_of_a_mean():
     assert found.bias == pytest.approx(((values[split.test] - centre) ** 2).mean(), rel=0.02)
 
 
+def test_samples_are_drawn_from_the_training_rows_alone():
+    split = Plan("hold-out").splits(Series(Column("y"), np.zeros(40)))[0]
+    values = np.zeros(40)
+    values[split.test] = 3.0
+    found = decompose(Mean(), Table.from_array(np.zeros((40, 1))), values, split, rounds=5)
+    assert (found.error, found.bias, found.variance) == (9.0, 9.0, 0.0)
+
+
 def test_a_deeper_tree_has_less_bias_and_more_variance():
     generator = np.random.default_rng(2)
     x = generator.random((300, 2))
@@ -89,6 +98,16 @@ def test_the_prequential_length_by_hand_and_against_no_learning():
     assert found.bits == pytest.approx(expected)
     assert found.uniform_bits == 64
     assert [known for known, _ in found.blocks] == [8, 16, 32]
+
+
+def test_a_block_is_told_by_the_rows_before_it_alone():
+    # 8 bits for 8 rows of one class; each of the 8 rows of the other then has (8 * 0 + 1) / (8 + 2)
+    codes = np.zeros(16)
+    codes[dealing_order(16, 7, None)[8:]] = 1.0
+    target = Series(Column("y", Kind.NOMINAL, ("a", "b")), codes)
+    found = prequential(Majority(), Table.from_array(np.zeros((16, 1))), target, 7)
+    assert found.blocks == ((8, pytest.approx(8 * np.log2(10))),)
+    assert found.bits == pytest.approx(8 + 8 * np.log2(10))
 
 
 def test_what_can_be_learned_is_told_in_fewer_bits_than_what_cannot():

@@ -141,6 +141,30 @@ def test_nesting_tells_that_choosing_among_noise_gains_nothing():
     assert outer.summary["metrics"]["error"]["mean"] > 0.4
 
 
+def test_nesting_chooses_by_the_inner_rows_alone():
+    """By leave-one-out on n numbers +-1 of mean m, 0 errs 1 and the others' mean (n / (n - 1))^2 (1 - m^2)."""
+    outer = Plan("hold-out", fraction=0.25, stratified=False)
+    split = outer.splits(Series(Column("y"), np.zeros(20)), 3)[0]
+    cells = np.full(20, 10.0)  # of the tested rows; with them the mean would be the better answer by far
+    cells[split.train] = [1.0, *[1.0, -1.0] * 7]
+    target, seen = Series(Column("y"), cells), []
+    learner = Mean()
+    inner = grid_search(learner, {"shrinkage": [0, 1]}, Plan("leave-one-out"))
+
+    def noting(table, known, judging, progress):
+        seen.append((table.values[:, 0].tolist(), known.cells.tolist(), judging.rows.tolist()))
+        search = inner(table, known, judging, progress)
+        errors = [one.value("mean_squared_error") for one in search.candidates]
+        assert errors == pytest.approx([(15 / 14) ** 2 * (1 - 1 / 15**2), 1.0])
+        return search
+
+    found = nested(learner, noting, Table.from_array(np.arange(20.0)[:, None]), target, outer, 3)
+    rows = split.train.tolist()
+    assert seen == [(rows, cells[rows].tolist(), rows)]
+    assert found.results[0].model.get_params()["shrinkage"] == 1
+    assert found.results[0].metrics["mean_squared_error"] == 100.0  # the chosen one answers 0
+
+
 def test_groups_and_weights_go_along_into_the_search():
     table, target = classes(120)
     groups = Series(Column("g"), np.repeat(np.arange(12.0), 10))
