@@ -233,3 +233,16 @@ def test_at_least_two_of_four_by_hand():
     (told,) = why_not(model, rows.take(np.array([0])), "yes", Scales.of_table(table))
     (asked,) = told.asked  # "at least 2 of" four that rise, or "fewer than 3 of" four that do not
     assert (asked.state, asked.observed, asked.condition.need) in [("unmet", 0, 2), ("unmet", 4, 3)]
+
+
+def test_a_count_is_undecided_only_if_the_missing_value_can_decide_it():
+    """Of (missing, 1), one value <= 1.5 is enough to break "none of", but one <= 2.5 not to break "not all of"."""
+    rows = np.array(list(product(range(4), repeat=2)), dtype=float)
+    model = DecisionTreeClassifier(formula_tests="boolean").fit(rows, np.where(rows.sum(axis=1) >= 5, "b", "a"))
+    told = why_not(model, [[np.nan, 1.0], [0.0, 0.0]], "b")
+    texts = ["none of (x0 <= 1.5, x1 <= 1.5)", "not all of (x0 <= 2.5, x1 <= 2.5)"]
+    assert [[asked.condition.text() for asked in one.asked] for one in told] == [texts, texts]
+    assert [[(asked.observed, asked.state) for asked in one.asked] for one in told] == [
+        [(1, "unmet"), (None, "undecided")],
+        [(2, "unmet"), (2, "unmet")],
+    ]
