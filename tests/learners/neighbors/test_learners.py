@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor, NearestNeighbors
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from learners.checks import samples
@@ -168,6 +168,24 @@ def test_editing_drops_rows_that_their_neighbours_contradict():
     fewer = NearestNeighborsClassifier(k=1, reduction="edited-condensed").fit(X, y)
     assert fewer.predict([[4.0]]) == [0]
     assert len(fewer.origin_) <= 6
+
+
+def test_editing_asks_the_three_nearest_others():
+    """By hand: 0 is kept against its nearest, 1, by -2 and -2.5; 20 is dropped, though its nearest is of its class."""
+    X = np.array([-2.5, -2.0, 0.0, 1.0, 10.0, 11.0, 12.0, 20.0, 20.5, 21.0, 21.2, 21.8])[:, None]
+    y = np.array([0, 0, 0, 1, 1, 1, 1, 0, 0, 1, 1, 1])
+    index = make_index(Metric(2.0, np.zeros(1, bool), np.ones(1), np.ones(1)), X, np.ones(12), "brute")
+    assert edited(index, y, 2).tolist() == [0, 1, 2, 4, 5, 6, 9, 10, 11]
+
+
+def test_editing_keeps_what_the_peers_three_nearest_others_say():
+    generator = np.random.default_rng(3)
+    X = generator.normal(size=(300, 2))
+    y = (X[:, 0] + generator.normal(size=300) > 0).astype(np.int64)
+    index = make_index(Metric(2.0, np.zeros(2, bool), np.ones(2), np.ones(2)), X, np.ones(300), "brute")
+    others = NearestNeighbors(n_neighbors=3).fit(X).kneighbors(return_distance=False)
+    wanted = np.flatnonzero((y[others] == y[:, None]).sum(axis=1) >= 2)
+    assert edited(index, y, 2).tolist() == wanted.tolist()
 
 
 def test_explanations_tell_the_rows_that_voted():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
 from learners._accel import interpreted, uncompiled
 from learners.checks.require import require_same
@@ -93,6 +94,32 @@ def test_few_rows_are_visited_however_many_there_are(n_columns):
     assert means[1] < 5 * COMPARED_ROWS
 
 
+@pytest.mark.parametrize(("p", "corner"), [(1.0, 7), (2.0, 5), (np.inf, 4)])
+@pytest.mark.parametrize(("times", "nearest", "visited"), [(0.99, 72, 48), (1, 0, 72), (1.001, 0, 72), (1.04, 0, 72)])
+def test_a_box_that_the_ball_of_the_nearest_just_touches_is_visited(p, corner, times, nearest, visited):
+    """Four pools, left and right, below and above; of (3, 1) the corner (0, -3) of the first is 3 and 4 away.
+
+    It is looked at after its own pool, the last, whose row 72 lies at so many times the corner's distance, and the
+    second. Of equally distant rows the first counts.
+    """
+    steps = np.arange(24.0)
+    pools = [np.column_stack(np.broadcast_arrays(x, y)) for x, y in
+             ((0, -3 - steps), (0, 50 + steps), (1000, -400 - steps), (1000, 400 + steps))]  # fmt: skip
+    points = np.concatenate(pools)
+    points[72] = 3 + times * corner, 1
+    tree = build(points, p)
+    assert tree.searched[1].tolist() == [0, -3, -400]
+    found, visits = tree.visits(np.array([[3.0, 1.0]]), 1)
+    assert (found.rows[0, 0], visits[0]) == (nearest, visited)
+
+
+def test_a_pool_whose_box_is_out_of_reach_is_not_visited():
+    """The plane between the pools lies at the last row of the first, 0; the second's box begins at 100."""
+    tree = build(np.concatenate([np.arange(-23.0, 1.0), np.arange(100.0, 124.0)])[:, None], 2.0)
+    found, visits = tree.visits(np.array([[-0.4]]), 1)
+    assert (found.rows[0, 0], visits[0]) == (23, 24)
+
+
 def test_a_tree_out_of_balance_is_built_anew():
     generator = np.random.default_rng(4)
     tree = build(generator.random((500, 2)), 2.0)
@@ -122,6 +149,25 @@ def test_hashing_finds_what_it_says():
         tables._collect(queries, *tables._buckets(queries), (again := tables.nearest(queries, 10)))
     require_same(again.rows, found.rows, "rows of arrays and kernel")
     require_same(again.powers, found.powers, "powers of arrays and kernel")
+
+
+def measured(tables, points, rows):
+    """The share of the 10 nearest other points, by all distances, that tables find."""
+    distances = cdist(points[rows], points)
+    distances[np.arange(len(rows)), rows] = np.inf
+    found = tables.nearest(points[rows], 11).rows
+    wanted = np.argsort(distances, axis=1)[:, :10]
+    return np.mean([np.isin(one, other).mean() for one, other in zip(wanted, found, strict=True)])
+
+
+def test_the_recall_that_is_told_is_that_of_rows_that_chose_no_table():
+    generator = np.random.default_rng(8)
+    points = clustered(generator, 4_000, generator.normal(size=(40, 16)))
+    tables = fit_tables(points, 0.6, 9)
+    drawn = np.random.default_rng(9).choice(4_000, 400, replace=False)
+    chosen_by, judged = (measured(tables, points, rows) for rows in (drawn[:200], drawn[200:]))
+    assert tables.recall == judged
+    assert 0.6 <= chosen_by != judged < 1
 
 
 def test_where_hashing_cannot_help_all_rows_are_looked_at():
