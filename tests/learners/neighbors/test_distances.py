@@ -86,6 +86,68 @@ def test_axioms_of_a_metric(a, b, c, p):
     assert ac <= (ab + bc) * (1 + 1e-12)
 
 
+known = (st.integers(0, 40).map(lambda x: x / 10), st.integers(0, 2), st.integers(0, 1))
+complete = st.tuples(*known)
+gappy = st.tuples(*(st.just(MISSING) | cells for cells in known))
+powers = st.sampled_from([1.0, 1.5, 2.0, 4.0, np.inf])
+
+
+def mixed_distances(*cells, p=2.0, leaves_out=False, weights=(1.0, 1.0, 1.0)):
+    """Distances of each of some rows of cells from each, shape (m, m), by the ranges of the mixed table."""
+    made = fit_coordinates(MIXED, np.ones(5), p, "range", leaves_out=leaves_out).weighted(np.array(weights))
+    points = made.of(Table(MIXED.columns, np.array(cells, float)))
+    return made.metric.root(made.metric.powers(points[:, None], points[None]))
+
+
+def keeps_the_triangle(found):
+    """Whether no way round by a third row is shorter."""
+    return bool((found[:, None] <= (found[:, :, None] + found[None]) * (1 + 1e-12)).all())
+
+
+@settings(max_examples=60, deadline=None)
+@given(a=gappy, b=gappy, c=gappy, p=powers)
+def test_heom_is_a_metric_inside_the_ranges_but_a_gap_is_away_from_itself(a, b, c, p):
+    found = mixed_distances(a, b, c, p=p)
+    np.testing.assert_array_equal(found, found.T)
+    assert keeps_the_triangle(found)
+    for row, cells in enumerate((a, b, c)):
+        n_missing = np.isnan(cells).sum()
+        assert found[row, row] == pytest.approx(n_missing ** (1 / p) if n_missing else 0)
+    assert (found[0, 1] == 0) == (a == b and not np.isnan(a).any())
+
+
+@settings(max_examples=60, deadline=None)
+@given(a=complete, b=complete, c=complete, p=powers, weights=st.tuples(*[st.sampled_from([0.0, 0.25, 1.0, 7.5])] * 3))
+def test_weighted_distances_are_a_metric_of_the_columns_of_weight(a, b, c, p, weights):
+    for leaves_out in (False, True):
+        found = mixed_distances(a, b, c, p=p, weights=weights, leaves_out=leaves_out)
+        np.testing.assert_array_equal(found, found.T)
+        assert keeps_the_triangle(found)
+        weighed = np.array(weights) > 0
+        assert (found[0, 1] == 0) == bool((np.array(a) == np.array(b))[weighed].all())
+
+
+@settings(max_examples=60, deadline=None)
+@given(a=gappy, b=gappy)
+def test_gower_is_symmetric_and_of_a_row_itself_0_where_anything_is_known(a, b):
+    found = mixed_distances(a, b, p=1.0, leaves_out=True)
+    np.testing.assert_array_equal(found, found.T)
+    assert ((found >= 0) & (found <= 3 * (1 + 1e-12))).all()
+    assert found[0, 0] == (3 if np.isnan(a).all() else 0)
+
+
+def test_where_the_triangle_inequality_fails():
+    gap = MISSING
+    gower = mixed_distances((0, 0, 0), (gap, 0, 0), (4, 0, 0), p=1.0, leaves_out=True)
+    assert not keeps_the_triangle(gower)
+    assert (gower[0, 1], gower[1, 2], gower[0, 2]) == (0, 0, 1)  # by a row that does not know where they differ
+    heom = mixed_distances((-8, 0, 0), (gap, 0, 0), (12, 0, 0), p=1.0)
+    assert (heom[0, 1], heom[1, 2], heom[0, 2]) == (1, 1, 5)  # beyond twice the range a gap is nearer to both
+    least = Metric(-np.inf, np.zeros(2, bool), np.ones(2), np.ones(2))
+    corners = np.array([[0.0, 0.0], [0.0, 5.0], [5.0, 5.0]])
+    assert least.powers(corners[[0, 1, 0]], corners[[1, 2, 2]]).tolist() == [0, 0, 5]
+
+
 def test_shares_of_columns_sum_to_one():
     metric = Metric(2.0, np.zeros(2, bool), np.ones(2), np.ones(2))
     found = metric.shares(np.zeros(2), np.array([[3.0, 4.0], [0.0, 0.0], [1.0, 0.0]]))
