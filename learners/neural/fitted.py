@@ -13,7 +13,7 @@ from learners.attribute_contribution import AttributeContribution, State
 from learners.base import Learner, ModelState
 from learners.explanation import Explanation
 from learners.linear_function import LARGEST
-from learners.neural.attributing import MOST_PARTS, Attributions, integrate
+from learners.neural.attributing import MOST_PARTS, NODES, Attributions, integrate
 from learners.neural.examples import ConstantNetwork, Network
 from learners.neural.explanation import AttributedScore, AttributionExplanation
 from learners.neural.inputs import AnyInputs, Inputs
@@ -25,6 +25,9 @@ from learners.types import Array, FloatArray, IntArray, Scalar
 _AT_ONCE = 50_000
 #: So many numbers the amounts of all parts of these may be, if each way is parted as far as it may be.
 _HELD = 20_000_000
+#: Products that the reason of one score of a row may take, a second or two of the processor, and the parts of its way
+#: that are always looked at.
+_WORK, LEAST_PARTS = 600_000_000, 60
 #: So many steps of the history are told of at most.
 _TOLD = 200
 
@@ -107,9 +110,17 @@ class FittedNetwork(Learner):
         """
         return [()] * len(used)
 
+    @property
+    def n_weights(self) -> int:
+        """How many numbers the network is made of."""
+        return sum(array.size for array in self.network_.to_state()[1].values())
+
     def _most_parts(self, width: int) -> int:
-        """Parts of the way to a row of so many numbers that are looked at; see :func:`integrate`."""
-        return MOST_PARTS
+        """Parts of the way to a row of so many numbers that are looked at; see :func:`integrate`.
+
+        Rectified units bend the way at many points, so of large networks the work is bounded, and the gap is told.
+        """
+        return min(MOST_PARTS, max(LEAST_PARTS, _WORK // (NODES * max(1, self.n_weights))))
 
     def _reason(self, scores: tuple[AttributedScore, ...]) -> AttributionExplanation:
         outputs = self.outputs_

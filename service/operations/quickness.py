@@ -40,7 +40,7 @@ def row_steps(learner: Learner, *, complete: bool) -> float:
     if isinstance(learner, FittedLinear):
         return 1 + len(learner.functions_.parts) * len(learner.functions_.intercepts)
     if isinstance(learner, FittedNetwork):
-        return 1 + sum(array.size for array in learner.network_.to_state()[1].values())
+        return 1 + learner.n_weights
     return math.inf
 
 

@@ -15,7 +15,8 @@ from learners.base import Learner
 from learners.ensembles.fitted import FittedEnsemble
 from learners.linear.fitted import FittedLinear
 from learners.neighbors.estimator import NeighborsEstimator
-from learners.neural.fitted import FittedNetwork
+from learners.neural.attributing import NODES
+from learners.neural.fitted import LEAST_PARTS, FittedNetwork
 from learners.neural.recurrent.estimator import StepwiseEstimator
 from learners.neural.recurrent.inputs import row_steps
 from learners.rules.fitted import FittedRules
@@ -29,6 +30,8 @@ from service.operations.rows import Encoded
 from service.operations.served import ServedModel
 from service.operations.step_limits import most_explained_steps, step_tests
 
+#: Products of a network that take as long as a test: some microseconds.
+_PRODUCTS_A_TEST = 4_000
 #: Rows at a time, and leaves that these may reach together.
 _ROWS, _LEAVES = 10_000, 1_000_000
 
@@ -103,9 +106,15 @@ def reason_sizes(learner: Learner, values: FloatArray, columns: tuple[Column, ..
         elif isinstance(learner, StepwiseEstimator):
             yield step_tests(learner, row_steps(Table(columns or learner.columns_, part)).tolist())
         elif isinstance(learner, FittedNetwork):
-            yield np.full(len(part), learner.reason_size, np.int64)
+            yield np.full(len(part), _of_network(learner), np.int64)
         else:
             yield np.zeros(len(part), np.int64)
+
+
+def _of_network(learner: FittedNetwork) -> int:
+    """Its contributions, and its weights at the points of the way that are always looked at."""
+    products = learner.outputs_.n_outputs * LEAST_PARTS * NODES * learner.n_weights
+    return learner.reason_size + products // _PRODUCTS_A_TEST
 
 
 def _branch_sizes(learner: FittedTree) -> IntArray:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from learners.base import Learner
 from learners.ensembles.adaboost import AdaBoostClassifier
 from learners.ensembles.bagging import BaggingClassifier, BaggingRegressor
 from learners.ensembles.forest import RandomForestClassifier, RandomForestRegressor
+from learners.neural import NeuralNetworkClassifier
 from learners.rules import RuleSetClassifier
 from learners.table import Column, Series, Table
 from learners.trees import DecisionTreeClassifier
@@ -178,3 +180,29 @@ def test_a_row_in_error_counts_for_nothing() -> None:
     reply = answer(model, body, call, replace(Bounds(), tests=reason.n_tests), describe, lambda rows: None)
     assert isinstance(reply.body, bytes)
     assert json.loads(reply.body)["summary"] == {"rows": 6, "failed": 5}
+
+
+def test_the_reason_of_a_large_network_counts_its_weights_and_ends_soon() -> None:
+    """600 by 600 rectified units bend the way at some thousand points; as many as work allows are looked at."""
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(60, 4))
+    target = np.where(rows[:, 0] > 0, "a", "b")
+    small, large = (
+        NeuralNetworkClassifier(hidden_units=units, epochs=3, activation="relu").fit(rows, target)
+        for units in ((4,), (600, 600))
+    )
+    assert np.concatenate(list(reason_sizes(small, rows[:2]))).tolist() == [4 + 60 * 5 * small.n_weights // 4_000] * 2
+    (size,) = np.concatenate(list(reason_sizes(large, rows[:1]))).tolist()
+    assert size == 4 + 60 * 5 * large.n_weights // 4_000 > 25_000
+    looked_at = []
+    network = large.network_
+    original = type(network).input_gradients
+
+    def counted(self: Any, points: Any, unit: int) -> Any:
+        looked_at.append(len(points))
+        return original(self, points, unit)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(network), "input_gradients", counted)
+        large.explain(rows[:1])
+    assert sum(looked_at) <= 5 * (2 * 600_000_000 // (5 * large.n_weights) + 4)
