@@ -227,8 +227,7 @@ class ServedModel:
                 return None
             members = known.of_leaf[leaf] or self._learn_leaf(known, leaf, cells)
             if explain:
-                reason = self._reasons.get(leaf, cells, self._explained)
-                members = b"".join((members, b',"explanation":', reason))
+                members = self._reasons.added(members, leaf, cells, self._explained)
             found.append(members)
         return found
 
@@ -243,8 +242,7 @@ class ServedModel:
             value = linear.function(leaf).value(cells)
             members = b'"value":' + encode_json(value)
             if explain:
-                reason = linear.reason(leaf, cells, self._explained)
-                members = b"".join((members, b',"explanation":', reason))
+                members = linear.explained(members, leaf, cells, self._explained)
             found.append(members)
         return found
 

@@ -32,9 +32,9 @@ class LinearDescent:
             function = self._functions[leaf] = self._learner.function(leaf)
         return function
 
-    def reason(self, leaf: int, cells: Sequence[float], explain: ExplainRow) -> bytes:
-        """See :meth:`service.operations.served_tree.Reasons.get`."""
-        return self._reasons.get(leaf, cells, explain)
+    def explained(self, members: bytes, leaf: int, cells: Sequence[float], explain: ExplainRow) -> bytes:
+        """See :meth:`service.operations.served_tree.Reasons.added`."""
+        return self._reasons.added(members, leaf, cells, explain)
 
 
 class _LinearReasons(Reasons):
@@ -51,18 +51,19 @@ class _LinearReasons(Reasons):
         coded = {term.feature for term in self._function(leaf).terms if term.ones is not None}
         return sorted(coded.union(super()._tested_levels(leaf)))
 
-    def _fill(self, leaf: int, gaps: list[int], cells: Sequence[float]) -> list[bytes]:
-        """What stands in the gaps, in the order of the text: observed values, the answer, and term after term."""
-        function = self._function(leaf)
-        filled = super()._fill(leaf, gaps, cells)
-        filled.append(encode_json(function.value(cells)))
-        for term in function.terms:
-            if term.ones is None:
-                cell = cells[term.feature]
-                filled.append(observed_text(cell))
-                filled.append(encode_json(float(cell)))
-                filled.append(encode_json(term.contribution(cell)))
-        return filled
+    def _other_gaps(self, leaf: int, gaps: list[tuple[int, int]]) -> Callable[[list[bytes], Sequence[float]], None]:
+        """Those after the observed values: the answer, and term after term."""
+        function, first = self._function(leaf), 2 * len(gaps) + 2
+
+        def fill(text: list[bytes], cells: Sequence[float]) -> None:
+            filled = [encode_json(function.value(cells))]
+            for term in function.terms:
+                if term.ones is None:
+                    cell = cells[term.feature]
+                    filled += (observed_text(cell), encode_json(float(cell)), encode_json(term.contribution(cell)))
+            text[first::2] = filled
+
+        return fill
 
     def _mark(self, branch: dict[str, Any], mark: str) -> None:
         super()._mark(branch, mark)

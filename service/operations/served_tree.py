@@ -27,6 +27,13 @@ MAX_NODES = 200_000
 _MAX_REASONS = 5_000
 #: Numbers whose texts are kept.
 _MAX_TEXTS = 10_000
+#: A gap: its place among the pieces of a text, and the column whose value stands there.
+_Gap: TypeAlias = tuple[int, int]
+#: Fills gaps of a text with what a row says.
+_Fill: TypeAlias = Callable[[list[bytes], Sequence[float]], None]
+#: The pieces of a reason, of which the first and every other one are gaps; the gaps for values of single columns, and
+#: what fills the others. The first gap is for what stands before the reason.
+_Reason: TypeAlias = tuple[list[bytes], list[_Gap], _Fill | None]
 _MARK = "\x00observed\x00"
 _MARK_BYTES = encode_json(_MARK)
 
@@ -46,38 +53,49 @@ class Reasons:
         self._nodes = nodes
         self._columns = columns
         self._n_plain = sum(not isinstance(column, CombinedColumn) for column in columns)
-        self._levels_on_path: dict[int, Callable[[Sequence[float]], Any]] = {}
-        self._texts: dict[float, bytes] = {}
-        #: By leaf and levels the text, a gap after every other piece, and the columns whose values go into the gaps.
-        self._known: dict[tuple[int, Any], tuple[list[bytes], list[int]]] = {}
+        self._texts = _Texts()
+        self._n_known = 0
+        #: By leaf what tells its reasons apart, and by that the text, and what of a row stands in its gaps.
+        self._known: dict[int, tuple[Callable[[Sequence[float]], Any], dict[Any, _Reason]]] = {}
 
-    def get(self, leaf: int, cells: Sequence[float], explain: ExplainRow) -> bytes:
-        """The reason of a row that ended in a leaf.
+    def added(self, members: bytes, leaf: int, cells: Sequence[float], explain: ExplainRow) -> bytes:
+        """The members of an answer, and its reason as another one.
 
         Args:
+            members: of the row's answer.
             leaf: where the row ended.
             cells: the row, none missing or unseen.
             explain: asks the learner for the reason of a row, if none like it is known.
         """
-        levels = self._levels_on_path.get(leaf)
-        if levels is None:
-            levels = self._levels_on_path[leaf] = _cells_at(self._tested_levels(leaf))
-        key = (leaf, levels(cells))
-        pieces, gaps = self._known.get(key) or self._learn(key, explain(cells))
-        text = pieces.copy()
-        text[1::2] = self._fill(leaf, gaps, cells)
+        levels, reasons = self._known.get(leaf) or self._of_leaf(leaf)
+        told_by = levels(cells)
+        pieces, gaps, fill = reasons.get(told_by) or self._learn(leaf, told_by, reasons, explain(cells))
+        text, texts = pieces.copy(), self._texts
+        text[0] = members
+        for at, place in gaps:
+            text[at] = texts[cells[place]]
+        if fill is not None:
+            fill(text, cells)
         return b"".join(text)
 
-    def _fill(self, leaf: int, gaps: list[int], cells: Sequence[float]) -> list[bytes]:
-        """What stands in the gaps of a leaf's reason."""
-        known, n_plain, filled = self._texts, self._n_plain, []
-        for place in gaps:  # for a few gaps quicker than a list comprehension
-            if place < n_plain:
-                cell = cells[place]
-                filled.append(known.get(cell) or self._write(cell))
-            else:
-                filled.append(self._value(place, cells))
-        return filled
+    def _of_leaf(self, leaf: int) -> tuple[Callable[[Sequence[float]], Any], dict[Any, _Reason]]:
+        known = self._known[leaf] = (_cells_at(self._tested_levels(leaf)), {})
+        return known
+
+    def _other_gaps(self, leaf: int, gaps: list[_Gap]) -> _Fill | None:
+        """What fills the gaps of a leaf's reason for what is not observed in a single column; None without any.
+
+        Args:
+            leaf: whose reason it is.
+            gaps: where the observed values of its tests stand.
+        """
+        several = [(at, place) for at, place in gaps if place >= self._n_plain]
+
+        def fill(text: list[bytes], cells: Sequence[float]) -> None:
+            for at, place in several:
+                text[at] = self._value(place, cells)
+
+        return fill if several else None
 
     def _value(self, place: int, cells: Sequence[float]) -> bytes:
         """What a test of several columns compares, as JSON."""
@@ -86,31 +104,28 @@ class Reasons:
             raise TypeError(f"{column.name} is one column")
         return encode_json(column.observed(cells))
 
-    def _write(self, cell: float) -> bytes:
-        """A number as text, kept for the next row that has it."""
-        if len(self._texts) >= _MAX_TEXTS:
-            self._texts = {}
-        text = self._texts[cell] = observed_text(cell)
-        return text
-
     def _tested_levels(self, leaf: int) -> list[int]:
         tested = {int(self._nodes.feature[node]) for node, _ in path_to(self._nodes, leaf)}
         return sorted(place for place in tested if not self._columns[place].is_numeric)
 
-    def _learn(self, key: tuple[int, Any], explanation: Explanation) -> tuple[list[bytes], list[int]]:
-        if len(self._known) >= _MAX_REASONS:
-            self._known, self._levels_on_path = {}, {}
+    def _learn(self, leaf: int, told_by: Any, reasons: dict[Any, _Reason], explanation: Explanation) -> _Reason:
+        if self._n_known >= _MAX_REASONS:
+            self._known, self._n_known = {}, 0
         record: dict[str, Any] = explanation.to_json()
         (branch,) = record["branches"]
-        if branch["leaf"] != key[0]:
-            raise AssertionError(f"the reason names leaf {branch['leaf']}, the answer came from {key[0]}")
-        gaps = [int(self._nodes.feature[step["node"]]) for step in self._with_gap(branch)]
+        if branch["leaf"] != leaf:
+            raise AssertionError(f"the reason names leaf {branch['leaf']}, the answer came from {leaf}")
+        tested = [int(self._nodes.feature[step["node"]]) for step in self._with_gap(branch)]
         self._mark(branch, _MARK)
         between = encode_json(record).split(_MARK_BYTES)
-        pieces = [b""] * (2 * len(between) - 1)
-        pieces[::2] = between
-        known = self._known[key] = (pieces, gaps)
-        return known
+        between[0] = b',"explanation":' + between[0]
+        pieces = [b""] * (2 * len(between))
+        pieces[1::2] = between
+        gaps = list(zip(range(2, len(pieces), 2), tested, strict=False))
+        plain = [gap for gap in gaps if gap[1] < self._n_plain]
+        self._n_known += 1
+        found = reasons[told_by] = (pieces, plain, self._other_gaps(leaf, gaps))
+        return found
 
     def _with_gap(self, branch: dict[str, Any]) -> list[dict[str, Any]]:
         """The steps that test a number, or several columns; a level is told by the key."""
@@ -125,6 +140,16 @@ class Reasons:
         """Put the mark where a gap shall be."""
         for step in self._with_gap(branch):
             step["observed"] = mark
+
+
+class _Texts(dict[float, bytes]):
+    """Numbers as texts, each kept for the next row that has it."""
+
+    def __missing__(self, cell: float) -> bytes:
+        if len(self) >= _MAX_TEXTS:
+            self.clear()
+        text = self[cell] = observed_text(cell)
+        return text
 
 
 def _cells_at(places: list[int]) -> Callable[[Sequence[float]], Any]:
