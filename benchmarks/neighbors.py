@@ -35,7 +35,7 @@ from learners.catalog import make
 from learners.matching import conform
 from learners.neighbors.distances import Metric
 from learners.neighbors.search.brute import BruteSearch
-from learners.neighbors.search.hashing import fit_tables
+from learners.neighbors.search.hash_fitting import fit_tables
 from learners.neighbors.search.kd_tree import build
 from learners.table import Series, Table
 from tests.learners.tables import read
@@ -107,7 +107,7 @@ def hashing(rounds: int) -> None:
 
     points, queries = draw(ROWS), draw(1_000)
     start = time.process_time()
-    tables = fit_tables(points, 0.95, 0)
+    tables = fit_tables(points, 0.95, 0, 10)
     spent = time.process_time() - start
     assert tables is not None
     brute = BruteSearch(Metric(2.0, np.zeros(64, bool), np.ones(64), np.ones(64)), points)

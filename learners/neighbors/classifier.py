@@ -15,6 +15,7 @@ from learners.neighbors.explanation import NeighbourExplanation, Omitted
 from learners.neighbors.fitting import fit_rows
 from learners.neighbors.intervals import share_interval
 from learners.neighbors.left_out import is_exact, left_out_answers
+from learners.neighbors.notes import told_of_rows
 from learners.neighbors.training_rows import Rows
 from learners.neighbors.voting import class_shares
 from learners.params import choice, learner
@@ -59,7 +60,7 @@ class NearestNeighborsClassifier(NeighborsEstimator, Classifier):
         fitted = fit_rows(self, rows, progress, reduced)
         self._learned(X, table, target.column, fitted)
         self.classes_ = _labels_array(self.target_.labels, is_text=target.column.level_type == "text")
-        progress(1.0, self._told_of_rows())
+        progress(1.0, told_of_rows(self))
         return self
 
     @property

@@ -17,6 +17,7 @@ from learners.neighbors.distances import LARGEST_P, METRICS, Distance, Metric
 from learners.neighbors.electorate import Electorate
 from learners.neighbors.explanation import Neighbour, NeighbourExplanation
 from learners.neighbors.index import RowIndex, make_index
+from learners.neighbors.notes import training_notes
 from learners.neighbors.search.found import Found
 from learners.neighbors.voting import KERNELS, Kernel, counted, votes_of
 from learners.params import choice, integer, learner, mapping, real
@@ -70,7 +71,7 @@ class FittedNeighbors(Learner):
 
     @property
     def recall_(self) -> float:
-        """What share of the true nearest rows hashing finds, told by a sample; 1 of the exact searches."""
+        """What share of the true k nearest rows hashing finds, told by a sample; 1 of the exact searches."""
         self.check_fitted()
         tables = self.index_.tables
         return 1.0 if tables is None else tables.recall
@@ -158,11 +159,13 @@ class NeighborsEstimator(FittedNeighbors):
         "auto",
         ("auto", "brute", "kd-tree", "hashing"),
         "How the nearest rows are found: by looking at all; by a kd-tree; by hashing, which misses some, for Euclidean "
-        "distance; or by a tree where it is of use. Where training rows have levels or gaps, all are looked at.",
+        "distance; or by a tree where it is of use. Where training rows have levels or gaps, all are looked at, of "
+        "which a warning tells.",
     )
     recall: float = real(
         0.95,
-        "Share of the true nearest rows that hashing should find; where it cannot for less work, all are looked at.",
+        "Share of the true k nearest rows that hashing should find. What it finds of some training rows' is told as "
+        "recall_; where it would compare half of all rows for it, or there are fewer than 8 k, all are looked at.",
         minimum=0.5,
         maximum=0.999,
         only_with={"search": ("hashing",)},
@@ -212,8 +215,13 @@ class NeighborsEstimator(FittedNeighbors):
             return fitted
         return fitted.weighted(column_factors(self.column_weights, table.names))
 
+    def asked_rows(self, weights: FloatArray) -> int:
+        """How many of some rows, by their weights, a question asks for in the mean."""
+        return math.ceil(self.k / weights.mean()) if self.voters == "nearest" else len(weights)
+
     def _index(self, metric: Metric, points: FloatArray, weights: FloatArray) -> RowIndex:
-        return make_index(metric, points, weights, self.search, recall=float(self.recall), seed=int(self.seed))
+        hashing = {"recall": float(self.recall), "seed": int(self.seed), "k": self.asked_rows(weights)}
+        return make_index(metric, points, weights, self.search, **hashing)
 
     def _voters(self, index: RowIndex, queries: FloatArray) -> Iterator[tuple[slice, Electorate]]:
         """Who votes on each of some points at a time."""
@@ -325,19 +333,8 @@ class NeighborsEstimator(FittedNeighbors):
         self.origin_, self.numbers_ = fitted.origin, fitted.numbers
 
     def training_notes(self) -> dict[str, Any]:
-        """The ``k`` that was chosen, if one was; ``warnings`` where there are fewer rows than are to vote."""
-        chosen = {} if self.choose_k == "given" else {"k": int(self.k_)}
-        return chosen | ({"warnings": [self._told_of_rows()]} if self._are_few else {})
-
-    @property
-    def _are_few(self) -> bool:
-        """Whether there are fewer rows than are to vote."""
-        return bool(self.voters == "nearest" and self.index_.weights.sum() < self.k_)
-
-    def _told_of_rows(self) -> str:
-        """What a finished fit says of itself."""
-        n_rows = self.index_.n_rows
-        return f"{n_rows} rows, fewer than k = {self.k_:g}, so all vote" if self._are_few else f"{n_rows} rows"
+        """What the fit chose and found: see :func:`learners.neighbors.notes.training_notes`."""
+        return training_notes(self)
 
     def measuring_by(self, distance: Distance) -> Self:
         """A copy that measures by a function of the caller's own in place of ``metric``; it cannot be saved.

@@ -12,13 +12,16 @@ from learners._accel import runs_compiled
 from learners.neighbors.distances import Metric
 from learners.neighbors.search.brute import BruteSearch
 from learners.neighbors.search.found import Found
-from learners.neighbors.search.hashing import HashTables, fit_tables
+from learners.neighbors.search.hash_fitting import fit_tables
+from learners.neighbors.search.hashing import HashTables
 from learners.neighbors.search.kd_tree import KdTree, build
 from learners.neighbors.search.walk import search_tree
 from learners.types import Array, FloatArray, IntArray
 
-#: A tree is of no use in more dimensions, nor where nearly all rows are asked for.
-_MAX_TREE_COLUMNS, _TREE_SHARE = 12, 8
+#: A tree is of no use in more dimensions.
+_MAX_TREE_COLUMNS = 12
+#: Where more than one of so many rows is asked for, all are looked at.
+_LARGEST_SHARE = 8
 
 
 @dataclass(frozen=True)
@@ -52,10 +55,25 @@ class RowIndex:
         """The columns of weight."""
         return np.flatnonzero(self.metric.step > 0)
 
+    @property
+    def has_places(self) -> bool:
+        """Whether the rows lie in space, so that trees and tables may hold them: without levels and gaps."""
+        return (
+            self.metric.is_simple
+            and not self.metric.is_level[self.active].any()
+            and not np.isnan(self.points[:, self.active]).any()
+            and not self.metric.leaves_out
+            and self.metric.p > 0  # a smallest difference is bounded by no box
+        )
+
+    def asks_for_many(self, k: int) -> bool:
+        """Whether k rows are so many of all that all are looked at."""
+        return k * _LARGEST_SHARE > self.n_rows
+
     def nearest(self, queries: FloatArray, k: int) -> Found:
         """The nearest k rows of each query, shape (m, d); all rows where there are not more."""
         k = min(k, self.n_rows)
-        if (self.tree is None and self.tables is None) or k * _TREE_SHARE > self.n_rows:
+        if (self.tree is None and self.tables is None) or self.asks_for_many(k):
             return self.brute.nearest(queries, k)
         if self.tables is None and not runs_compiled(search_tree):
             return self.brute.nearest(queries, k)
@@ -119,25 +137,21 @@ def _under(prefix: str, arrays: dict[str, Array]) -> dict[str, Array]:
 def make_index(metric: Metric, points: FloatArray, weights: FloatArray, search: str, **hashing: Any) -> RowIndex:
     """Rows searched as ``search`` says: ``auto``, ``brute``, ``kd-tree`` or ``hashing``.
 
-    Where rows have levels or missing cells, all are looked at.
+    Where rows have levels or missing cells, all are looked at; by hashing also where many are asked for, or tables
+    would bring up half of them.
 
     Args:
         hashing: what :func:`fit_tables` takes.
     """
     plain = RowIndex(metric, points, weights)
-    active = plain.active
-    numbers = (
-        metric.is_simple
-        and not metric.is_level[active].any()
-        and not np.isnan(points[:, active]).any()
-        and not metric.leaves_out
-        and metric.p > 0  # a smallest difference is bounded by no box
-    )
+    active, has_places = plain.active, plain.has_places
     if search == "auto":
-        search = "kd-tree" if numbers and 0 < len(active) <= _MAX_TREE_COLUMNS else "brute"
-    if search == "brute" or not numbers or not len(active):
+        search = "kd-tree" if has_places and 0 < len(active) <= _MAX_TREE_COLUMNS else "brute"
+    if search == "brute" or not has_places or not len(active):
         return plain
     narrow = np.ascontiguousarray(points[:, active])
     if search == "kd-tree":
         return RowIndex(metric, points, weights, tree=build(narrow, metric.p))
+    if plain.asks_for_many(hashing["k"]):
+        return plain
     return RowIndex(metric, points, weights, tables=fit_tables(narrow, **hashing))

@@ -14,6 +14,7 @@ from learners.neighbors.explanation import Bounds, NeighbourExplanation, Omitted
 from learners.neighbors.fitting import fit_rows
 from learners.neighbors.intervals import number_interval
 from learners.neighbors.left_out import is_exact, left_out_answers
+from learners.neighbors.notes import told_of_rows
 from learners.neighbors.search.found import Found
 from learners.neighbors.training_rows import Rows
 from learners.neighbors.voting import mean_of, mean_of_equals, median_of, median_of_equals
@@ -36,7 +37,7 @@ class NumbersOfNeighbors(NeighborsEstimator, Regressor):
         rows = Rows.of(table, target, weights)
         fitted = fit_rows(self, rows, progress)
         self._learned(X, table, target.column, fitted)
-        progress(1.0, self._told_of_rows())
+        progress(1.0, told_of_rows(self))
         return self
 
     def predict(self, X: Any) -> FloatArray:

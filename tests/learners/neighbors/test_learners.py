@@ -15,7 +15,6 @@ from learners.neighbors.condensing import condensed, edited
 from learners.neighbors.distances import Metric
 from learners.neighbors.index import make_index
 from learners.table import Table
-from tests.learners.tables import read as real
 from tests.shared import trap_path
 
 SCALERS = {"range": MinMaxScaler, "standard": StandardScaler}
@@ -224,17 +223,3 @@ def test_unscaled_huge_numbers_are_refused_by_column():
     with pytest.raises(DataError, match="'reading' reaches 1e"):
         NearestNeighborsRegressor(scaling="none").fit(table, [0.0, 1.0])
     assert NearestNeighborsRegressor(k=1).fit(table, [0.0, 1.0]).predict(table).tolist() == [0, 1]
-
-
-@pytest.mark.parametrize(("name", "target"), [("sonar", "Class"), ("vehicle", "Class")])
-def test_hashing_finds_the_neighbours_of_real_rows(name: str, target: str) -> None:
-    """Tables would spare too few of so few rows, so all are looked at, and the recall that is told is so."""
-    table, classes = real(name, target)
-    hashed = NearestNeighborsClassifier(search="hashing").fit(table, classes)
-    assert hashed.recall_ >= 0.95
-    exact = NearestNeighborsClassifier(search="brute").fit(table, classes)
-    told, wanted = (
-        [{vote.row for vote in one.neighbours} for one in model.explain(table.take(np.arange(40)))]
-        for model in (hashed, exact)
-    )
-    assert np.mean([len(one & other) / len(other) for one, other in zip(told, wanted, strict=True)]) >= 0.95

@@ -1,17 +1,15 @@
-"""Every search finds the same rows in the same order; hashing nearly always."""
+"""Every exact search finds the same rows in the same order."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.spatial.distance import cdist
 
 from learners._accel import interpreted, uncompiled
 from learners.checks.require import require_same
 from learners.neighbors.distances import Metric
 from learners.neighbors.index import make_index
 from learners.neighbors.search.brute import BruteSearch
-from learners.neighbors.search.hashing import fit_tables
 from learners.neighbors.search.kd_tree import COMPARED_ROWS, LEAF_ROWS, build
 from learners.neighbors.search.walk import search_tree
 
@@ -127,54 +125,6 @@ def test_a_tree_out_of_balance_is_built_anew():
     assert lopsided.n_rows == 703
     assert np.diff(lopsided.start).max() <= LEAF_ROWS  # rebuilt
     assert np.diff(tree.inserted(generator.random((100, 2))).start).max() <= 4 * LEAF_ROWS
-
-
-def clustered(generator, n_rows, centres):
-    return centres[generator.integers(0, len(centres), n_rows)] + generator.normal(size=(n_rows, centres.shape[1])) / 5
-
-
-def test_hashing_finds_what_it_says():
-    generator = np.random.default_rng(5)
-    centres = generator.normal(size=(40, 16))
-    points, queries = clustered(generator, 4_000, centres), clustered(generator, 200, centres)
-    tables = fit_tables(points, 0.95, 0)
-    assert tables is not None
-    assert tables.recall >= 0.95
-    exact = BruteSearch(plain(16), points).nearest(queries, 10)
-    found = tables.nearest(queries, 10)
-    recall = np.mean([np.isin(true, rows).mean() for true, rows in zip(exact.rows, found.rows, strict=True)])
-    assert recall >= 0.93
-    assert tables.candidates(queries).mean() < 0.2 * len(points)
-    with uncompiled():
-        tables._collect(queries, *tables._buckets(queries), (again := tables.nearest(queries, 10)))
-    require_same(again.rows, found.rows, "rows of arrays and kernel")
-    require_same(again.powers, found.powers, "powers of arrays and kernel")
-
-
-def measured(tables, points, rows):
-    """The share of the 10 nearest other points, by all distances, that tables find."""
-    distances = cdist(points[rows], points)
-    distances[np.arange(len(rows)), rows] = np.inf
-    found = tables.nearest(points[rows], 11).rows
-    wanted = np.argsort(distances, axis=1)[:, :10]
-    return np.mean([np.isin(one, other).mean() for one, other in zip(wanted, found, strict=True)])
-
-
-def test_the_recall_that_is_told_is_that_of_rows_that_chose_no_table():
-    generator = np.random.default_rng(8)
-    points = clustered(generator, 4_000, generator.normal(size=(40, 16)))
-    tables = fit_tables(points, 0.6, 9)
-    drawn = np.random.default_rng(9).choice(4_000, 400, replace=False)
-    chosen_by, judged = (measured(tables, points, rows) for rows in (drawn[:200], drawn[200:]))
-    assert tables.recall == judged
-    assert 0.6 <= chosen_by != judged < 1
-
-
-def test_where_hashing_cannot_help_all_rows_are_looked_at():
-    points = np.random.default_rng(6).random((500, 64))
-    assert fit_tables(points, 0.95, 0) is None
-    assert make_index(plain(64), points, np.ones(500), "hashing", recall=0.95, seed=0).tables is None
-    assert fit_tables(np.ones((50, 2)), 0.95, 0) is None
 
 
 def test_incomplete_questions_are_answered_beside_complete_ones():
