@@ -1,11 +1,13 @@
 """One-row predictions over HTTP by nearest neighbours beside those by a tree, both of 50,000 rows, in turns with wrk.
 
-    python benchmarks/neighbors_serving.py [--rounds 3] [--seconds 3] [--columns 2,3]
+    python benchmarks/neighbors_serving.py [--rounds 3] [--seconds 3] [--tables 2,3,adult,gaps] [--explain]
 
-Both models are served by one process. 500 different rows are asked in turn, so no answer is ready: once before the
-process has taken up machine code, if that is compiled on this machine, and once after. All answers are compared with
-the library's, and the process's memory is told. What the search alone takes, and how many rows it looks at, is told
-beside scipy's cKDTree, which is asked for all 500 rows in one call.
+A number stands for so many uniform numbers, ``adult`` for rows of adult drawn again, their numbers moved a little, as
+those that are asked are, and ``gaps`` for the same asked with one cell missing. Both models are served by one process.
+500 different rows are asked in turn, so no answer is ready: once before the process has taken up machine code, if that
+is compiled on this machine, and once after. All answers, and reasons, are compared with the library's, and the
+process's memory is told. What the search alone takes, and how many rows it looks at, is told beside scipy's cKDTree,
+which is asked for all 500 rows in one call.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ from service.operations.keys import DEFAULT_WORKSPACE
 from service.settings import Settings
 from service.store.blobs import Blobs
 from service.store.session import Store
+from tests.learners.tables import read
 
 ROWS, ASKED = 50_000, 500
 #: Seconds in which a process takes up machine code that is there.
@@ -79,22 +82,52 @@ def register(settings: Settings, models: dict[str, Learner]) -> None:
     store.dispose()
 
 
-def measure(n_columns: int, rounds: int, seconds: int, folder: Path) -> None:
+def uniform(n_columns: int) -> tuple[Table, Series, Table]:
+    """Rows, their classes and rows to ask."""
     generator = np.random.default_rng(0)
     rows = generator.random((ROWS, n_columns))
     names = [f"x{index}" for index in range(n_columns)]
     codes = (rows.sum(axis=1) + generator.normal(0, 0.2, ROWS) > n_columns / 2).astype(float)
     target = Series(Column("side", Kind.NOMINAL, ("low", "high")), codes)
-    table = Table.from_array(rows, names)
+    return Table.from_array(rows, names), target, Table.from_array(generator.random((ASKED, n_columns)), names)
+
+
+def adult(*, gaps: bool) -> tuple[Table, Series, Table]:
+    """The same of adult, numbers moved by a hundredth of their deviation; asked are complete rows, or with a gap."""
+    generator = np.random.default_rng(0)
+    table, target = read("adult-train", "income")
+
+    def drawn(among: np.ndarray, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+        rows = generator.choice(among, n_rows)
+        values = table.values[rows].copy()
+        for place, column in enumerate(table.columns):
+            if column.is_numeric:
+                values[:, place] += np.round(generator.normal(0, np.nanstd(values[:, place]) / 100, n_rows), 2)
+        return values, rows
+
+    values, rows = drawn(np.arange(table.n_rows), ROWS)
+    asked, _ = drawn(np.flatnonzero(~np.isnan(table.values).any(axis=1)), ASKED)
+    if gaps:
+        asked[np.arange(ASKED), generator.integers(0, table.n_columns, ASKED)] = np.nan
+    trained = Table(table.columns, np.asfortranarray(values))
+    return trained, Series(target.column, target.cells[rows]), Table(table.columns, np.asfortranarray(asked))
+
+
+def measure(said: str, options: argparse.Namespace, folder: Path) -> None:
+    table, target, asked = adult(gaps=said == "gaps") if said in ("adult", "gaps") else uniform(int(said))
     models = {
         "tree": DecisionTreeClassifier(min_leaf=20).fit(table, target),
         "neighbours": NearestNeighborsClassifier().fit(table, target),
     }
-    asked = generator.random((ASKED, n_columns))
-    search_alone(n_columns, rows, asked, models["neighbours"])
+    if said.isdigit():
+        search_alone(table.values, asked, models["neighbours"])
+    names = [column.name for column in table.columns]
+    cells = zip(*(decoded(column, asked.values[:, place]) for place, column in enumerate(table.columns)), strict=True)
+    rows = [dict(zip(names, row, strict=True)) for row in cells]
+    more = {"explain": True} if options.explain else {}
+    bodies = [json.dumps({"rows": [row], **more}) for row in rows]
     settings = Settings(data=folder / "data")
     register(settings, models)
-    bodies = [json.dumps({"rows": [dict(zip(names, row, strict=True))]}) for row in asked.tolist()]
     (folder / "bodies").write_text("\n".join(bodies) + "\n")
     (folder / "wrk.lua").write_text(WRK.format(bodies=folder / "bodies"))
     port = free_port()
@@ -103,23 +136,20 @@ def measure(n_columns: int, rounds: int, seconds: int, folder: Path) -> None:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60) as client:
             for name, wait in (("tree", 0.0), ("neighbours", _TAKING_UP), ("neighbours", 0.0)):
                 start = time.perf_counter()
-                compare(client, name, models[name], bodies, Table.from_array(asked, names))
+                compare(client, name, models[name], bodies, asked)
                 spent = time.perf_counter() - start
-                print(
-                    f"d = {n_columns}, {name}: {ASKED} answers in {spent:.1f} s, equal to the library's; "
-                    f"{memory(pid):.0f} MB"
-                )
+                print(f"{said}, {name}: {ASKED} answers in {spent:.1f} s, equal to the library's; {memory(pid):.0f} MB")
                 time.sleep(wait)
         for connections in (1, 16):
             found: dict[str, list[tuple[float, float]]] = {name: [] for name in models}
-            for _ in range(rounds):
+            for _ in range(options.rounds):
                 for name in models:
-                    found[name].append(ask(folder, port, pid, name, connections, seconds))
+                    found[name].append(ask(folder, port, pid, name, connections, options.seconds))
             ratios = [mine[0] / tree[0] for mine, tree in zip(found["neighbours"], found["tree"], strict=True)]
             costs = [tree[1] / mine[1] for mine, tree in zip(found["neighbours"], found["tree"], strict=True)]
             rates = {name: statistics.median(rate for rate, _ in turns) for name, turns in found.items()}
             print(
-                f"d = {n_columns}, {connections:2d} conn.: tree {rates['tree']:8.1f}/s, neighbours "
+                f"{said}, {connections:2d} conn.: tree {rates['tree']:8.1f}/s, neighbours "
                 f"{rates['neighbours']:8.1f}/s, rate {statistics.median(ratios):.1%} ({min(ratios):.1%} to "
                 f"{max(ratios):.1%}), by processor time {statistics.median(costs):.1%}",
                 flush=True,
@@ -129,14 +159,21 @@ def measure(n_columns: int, rounds: int, seconds: int, folder: Path) -> None:
 def compare(client: httpx.Client, name: str, model: Learner, bodies: list[str], rows: Table) -> None:
     address = f"/api/v1/models/{name}/predictions"
     answers = [client.post(address, content=body, headers=JSON).json() for body in bodies]
-    told = [answer["predictions"][0]["probabilities"] for answer in answers]
-    assert told == model.predict_proba(rows).tolist()
+    told = [answer["predictions"][0] for answer in answers]
+    assert [one["probabilities"] for one in told] == model.predict_proba(rows).tolist()
+    if "explanation" in told[0]:
+        reasons = json.loads(json.dumps([reason.to_json() for reason in model.explain(rows)]))
+        assert [one["explanation"] for one in told] == reasons
 
 
-def search_alone(n_columns: int, rows: np.ndarray, asked: np.ndarray, model: NearestNeighborsClassifier) -> None:
+def decoded(column: Column, cells: np.ndarray) -> list:
+    return [None if np.isnan(cell) else column.decode(cell) for cell in cells.tolist()]
+
+
+def search_alone(rows: np.ndarray, asked: Table, model: NearestNeighborsClassifier) -> None:
     """Processor time of the search for all asked rows at once, ours and scipy's, the least of 15."""
-    index, peer, k = model.index_, cKDTree(rows), int(model.k_)
-    points = model.coordinates_.of(Table.from_array(asked, [column.name for column in model.columns_]))
+    index, k, n_columns = model.index_, int(model.k_), rows.shape[1]
+    peer, points, asked = cKDTree(rows), model.coordinates_.of(asked), asked.values
     seen = index.tree.visits(points, k)[1]
     spent = {name: float("inf") for name in ("ours", "scipy")}
     for _ in range(15):
@@ -169,16 +206,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=3)
-    parser.add_argument("--columns", default="2,3")
-    arguments = parser.parse_args()
+    parser.add_argument("--tables", default="2,3")
+    parser.add_argument("--explain", action="store_true", help="with the reason of each answer")
+    options = parser.parse_args()
     folder = marks()
     if folder is None:
         print("no folder of machine code (NUMBA_CACHE_DIR): all is answered without")
     else:
         compile_native(folder)
-    for n_columns in map(int, arguments.columns.split(",")):
+    for said in options.tables.split(","):
         with tempfile.TemporaryDirectory() as folder:
-            measure(n_columns, arguments.rounds, arguments.seconds, Path(folder))
+            measure(said, options, Path(folder))
 
 
 if __name__ == "__main__":

@@ -39,6 +39,10 @@ def store(values: FloatArray, at: int, lanes: Lanes) -> None:
     values[at : at + LANES] = lanes
 
 
+def prefetch(values: FloatArray, at: int) -> None:
+    """Tell that entries from here on will be read soon, so that a processor gets them ready."""
+
+
 def spread(value: float) -> Lanes:
     """The same number eight times."""
     return np.full(LANES, value)
@@ -58,6 +62,16 @@ def fused(first: Lanes | float, second: Lanes | float, added: Lanes | float) -> 
 def where_less(first: Lanes | float, second: Lanes | float, lanes: Lanes | float, others: Lanes | float) -> Lanes:
     """``lanes`` where ``first < second``, else ``others``; a NaN is not less."""
     return np.where(np.broadcast_to(first, LANES) < second, lanes, others)
+
+
+def where_same(first: Lanes | float, second: Lanes | float, lanes: Lanes | float, others: Lanes | float) -> Lanes:
+    """``lanes`` where ``first == second``, else ``others``; a NaN is not even itself."""
+    return np.where(np.broadcast_to(first, LANES) == second, lanes, others)
+
+
+def places_up_to(lanes: Lanes, limit: float) -> int:
+    """In which places there is at most ``limit``, as bits; a NaN is not."""
+    return sum(1 << place for place in np.flatnonzero(lanes <= limit).tolist())
 
 
 def power(shifted: Lanes) -> Lanes:

@@ -98,6 +98,15 @@ def _store(context: Any, builder: Any, values: Any, at: Any, lanes: Any) -> Any:
     return context.get_dummy_value()
 
 
+@_operation(_lanes.prefetch, types.none, [(_ARRAY, _PLACES)])
+def _prefetch(context: Any, builder: Any, values: Any, at: Any) -> Any:
+    pointer = builder.bitcast(_pointer(context, builder, values, at), ir.IntType(8).as_pointer())
+    kind = ir.FunctionType(ir.VoidType(), [pointer.type, *[ir.IntType(32)] * 3])
+    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")  # type: ignore[no-untyped-call]
+    builder.call(function, [pointer, *[ir.IntType(32)(how) for how in (0, 3, 1)]])  # to read, from all caches
+    return context.get_dummy_value()
+
+
 @_operation(_lanes.spread, _EIGHT, [(_ONE,)])
 def _spread_one(_context: Any, builder: Any, value: Any) -> Any:
     return _spread(builder, value)
@@ -115,10 +124,23 @@ def _fused(_context: Any, builder: Any, first: Any, second: Any, added: Any) -> 
     return builder.call(function, [_spread(builder, value) for value in (first, second, added)])
 
 
-@_operation(_lanes.where_less, _EIGHT, [kinds for kinds in product((_EIGHT, _ONE), repeat=4) if _EIGHT in kinds])
-def _where_less(_context: Any, builder: Any, first: Any, second: Any, lanes: Any, others: Any) -> Any:
-    first, second, lanes, others = (_spread(builder, value) for value in (first, second, lanes, others))
-    return builder.select(builder.fcmp_ordered("<", first, second), lanes, others)
+def _where(comparison: str) -> _Build:
+    def build(_context: Any, builder: Any, *values: Any) -> Any:
+        first, second, lanes, others = (_spread(builder, value) for value in values)
+        return builder.select(builder.fcmp_ordered(comparison, first, second), lanes, others)
+
+    return build
+
+
+_CHOICES = [kinds for kinds in product((_EIGHT, _ONE), repeat=4) if _EIGHT in kinds]
+_operation(_lanes.where_less, _EIGHT, _CHOICES)(_where("<"))
+_operation(_lanes.where_same, _EIGHT, _CHOICES)(_where("=="))
+
+
+@_operation(_lanes.places_up_to, _PLACES, [(_EIGHT, _ONE)])
+def _places_up_to(_context: Any, builder: Any, lanes: Any, limit: Any) -> Any:
+    found = builder.fcmp_ordered("<=", lanes, _spread(builder, limit))
+    return builder.zext(builder.bitcast(found, ir.IntType(LANES)), _LONG)
 
 
 @_operation(_lanes.power, _EIGHT, [(_EIGHT,)])

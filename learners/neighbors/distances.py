@@ -91,6 +91,11 @@ class Metric:
         return np.flatnonzero(self.step > 0).tolist() if self.p == -math.inf else range(self.n_columns)
 
     @property
+    def steps(self) -> FloatArray:
+        """The powers of the difference of two levels, and of two numbers of which one is missing, shape (d,)."""
+        return self._raised(np.where(self.is_level, self.step, self.span))
+
+    @property
     def _start(self) -> float:
         """The power of a distance of which no column has been looked at."""
         return math.inf if self.p == -math.inf and len(self.compared) else 0.0

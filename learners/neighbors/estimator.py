@@ -246,12 +246,17 @@ class NeighborsEstimator(FittedNeighbors):
             cells: the row, of the model's columns.
             found: the nearest rows, of weight 1, of which each has a whole vote.
         """
-        if not self._answers_by_place:
-            point = np.empty((1, 0))
-        else:
-            point = self.coordinates_.of(Table(self.columns_, np.array([cells], dtype=np.float64)))
+        point = self._point_of(cells) if self._answers_by_place else np.empty((1, 0))
         answers: list[float] = self._answer(point, self._elected(self.index_, found))[0].tolist()
         return answers
+
+    def reason_from(self, cells: Sequence[float], found: Found) -> Any:
+        """The reason of that answer, as :meth:`explain` gives it."""
+        point, electorate = self._point_of(cells), self._elected(self.index_, found)
+        return self._explained(point[0], electorate, 0, self._answer(point, electorate)[0])
+
+    def _point_of(self, cells: Sequence[float]) -> FloatArray:
+        return self.coordinates_.of(Table(self.columns_, np.array([cells], dtype=np.float64)))
 
     def _asked(self, X: Any) -> tuple[FloatArray, RowIndex]:
         """The points of a question, and the fitted rows compared as its texts and sequences ask."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,17 +11,22 @@ import numpy as np
 from learners._accel import runs_compiled
 from learners.neighbors.distances import Metric
 from learners.neighbors.search.brute import BruteSearch
+from learners.neighbors.search.dividing import divided
 from learners.neighbors.search.found import Found
 from learners.neighbors.search.hash_fitting import fit_tables
 from learners.neighbors.search.hashing import HashTables
 from learners.neighbors.search.kd_tree import KdTree, build
-from learners.neighbors.search.walk import search_tree
+from learners.neighbors.search.one import EXACT_POWERS, MOST_K, FewSearch
+from learners.neighbors.search.pools import STEPS, Comparison, pooled
+from learners.neighbors.search.walk import GAPPED, LEVELS, NUMBERS, search_tree
 from learners.types import Array, FloatArray, IntArray
 
 #: A tree is of no use in more dimensions.
 _MAX_TREE_COLUMNS = 12
 #: Where more than one of so many rows is asked for, all are looked at.
 _LARGEST_SHARE = 8
+#: Queries that are answered one by one, where there is machine code for that.
+_FEW_QUERIES = 32
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,7 @@ class RowIndex:
         weights: float64 (n,), > 0.
         tree: a kd-tree over the coordinates of columns of weight, or ``None``.
         tables: hash tables over these, or ``None``.
+        few: finds the rows nearest to few queries, or ``None``; see :meth:`by_machine_code`.
     """
 
     metric: Metric
@@ -41,6 +47,7 @@ class RowIndex:
     weights: FloatArray
     tree: KdTree | None = None
     tables: HashTables | None = None
+    few: FewSearch | None = None
 
     @property
     def n_rows(self) -> int:
@@ -70,9 +77,41 @@ class RowIndex:
         """Whether k rows are so many of all that all are looked at."""
         return k * _LARGEST_SHARE > self.n_rows
 
+    @cached_property
+    def has_walk(self) -> bool:
+        """Whether single rows can be found by a walk: there is a tree, or one may be made of levels or gaps."""
+        metric, active = self.metric, self.active
+        if self.tables is not None or metric.p not in EXACT_POWERS or not len(active):
+            return False
+        if self.tree is not None or self.has_places:
+            return self.tree is not None
+        levels = active[metric.is_level[active]]
+        alike = (metric.step[levels] == metric.span[levels]).all()
+        return bool(metric.is_simple and not metric.leaves_out and alike)
+
+    @cached_property
+    def walked(self) -> tuple[Array, ...]:
+        """The tree through which that walk goes, see :func:`learners.neighbors.search.pools.pooled`."""
+        if self.tree is not None:
+            tree, steps = self.tree.searched, self.metric.steps[self.active]
+            return *tree[:STEPS], steps, *tree[STEPS + 1 :]
+        points = np.ascontiguousarray(self.points[:, self.active])
+        is_level = self.metric.is_level[self.active]
+        ways = np.where(is_level, LEVELS, np.where(np.isnan(points).any(axis=0), GAPPED, NUMBERS))
+        comparison = Comparison(ways, self.metric.steps[self.active])
+        return pooled(points, divided(points, comparison), comparison)
+
+    def by_machine_code(self) -> RowIndex:
+        """The same, which answers few queries by machine code; that is loaded, and :attr:`has_walk` applies."""
+        return replace(self, few=FewSearch(self.metric.p, self.walked, len(self.active)))
+
     def nearest(self, queries: FloatArray, k: int) -> Found:
         """The nearest k rows of each query, shape (m, d); all rows where there are not more."""
         k = min(k, self.n_rows)
+        if self.few is not None and 0 < len(queries) <= _FEW_QUERIES and k <= MOST_K:
+            found = self.few.nearest(queries[:, self.active], k)
+            if found is not None:
+                return found
         if (self.tree is None and self.tables is None) or self.asks_for_many(k):
             return self.brute.nearest(queries, k)
         if self.tables is None and not runs_compiled(search_tree):

@@ -215,7 +215,7 @@ class ServedModel:
             long = explain and len(rows) * self._depth > _SHORT_TESTS
             return None if long else self._linear_plain(self._linear, rows, explain=explain)
         if self._neighbours is not None:
-            return None if explain or len(rows) > _FEW_ASKED else self._neighbours_plain(self._neighbours, rows)
+            return None if len(rows) > _FEW_ASKED else self._neighbours_plain(self._neighbours, rows, explain=explain)
         descent = self._descent
         if descent is None or (explain and len(rows) * self._depth > _SHORT_TESTS):
             return None
@@ -253,7 +253,11 @@ class ServedModel:
         reasons = (encode_json(learner.explain_plainly(cells).to_json()) for cells in rows)
         return [b"".join((members, b',"explanation":', reason)) for members, reason in zip(found, reasons, strict=True)]
 
-    def _neighbours_plain(self, neighbours: NeighboursOfOne, rows: Sequence[Sequence[float]]) -> list[bytes] | None:
+    def _neighbours_plain(
+        self, neighbours: NeighboursOfOne, rows: Sequence[Sequence[float]], *, explain: bool
+    ) -> list[bytes] | None:
+        if explain:
+            return self._neighbours_told(neighbours, rows)
         answers = []
         known = self._known.by_neighbours
         for cells in rows:
@@ -261,6 +265,18 @@ class ServedModel:
             if members is None:
                 return None
             answers.append(members)
+        return answers
+
+    def _neighbours_told(self, neighbours: NeighboursOfOne, rows: Sequence[Sequence[float]]) -> list[bytes] | None:
+        if neighbours.most_told(len(rows)) > _SHORT_TESTS:
+            return None
+        answers = []
+        for cells in rows:
+            found = neighbours.reason(cells, self._write)
+            if found is None:
+                return None
+            members, reason = found
+            answers.append(b"".join((members, b',"explanation":', encode_json(reason.to_json()))))
         return answers
 
     @property
@@ -278,7 +294,7 @@ class ServedModel:
         learner = self.learner
         if not isinstance(learner, NeighborsEstimator):
             return n_rows * (self._steps if complete else self._most_steps) <= QUICK_STEPS
-        few = _FEW_ASKED if self._neighbours is not None and learner.index_.tree is not None else 0
+        few = _FEW_ASKED if self._neighbours is not None and self._neighbours.is_quick else 0
         return n_rows <= few or n_rows * learner.index_.points.size <= _QUICK_CELLS
 
     @cached_property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf, ldexp
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from learners.neighbors.index import RowIndex
 from learners.neighbors.search.cells import CellSearch
 from learners.neighbors.search.found import Found
 from learners.neighbors.search.kd_tree import KdTree
-from learners.neighbors.search.one import MOST_DOUBLINGS, MOST_K, OneSearch
+from learners.neighbors.search.one import EXACT_POWERS, MOST_DOUBLINGS, MOST_K, OneSearch, Scales
 from learners.neighbors.search.scan import ScanSearch
+from learners.table import Kind
 from learners.types import Array, FloatArray, IntArray
 
 #: Nodes beyond which a tree is not copied into lists.
@@ -29,10 +30,10 @@ _MAX_NODES = 400_000
 _MAX_SCANNED = 2_000_000
 #: Neighbours beyond which too many rows would have to be measured.
 _MAX_K = 1_000
-#: The powers of differences that are the same however they are computed.
-_EXACT_POWERS = (1.0, 2.0, inf)
 #: Rows from which on machine code is worth its memory.
 _MANY_ROWS = 1_000
+#: How levels are scaled: by nothing.
+_AS_IT_IS = (1.0, 0.0, 1.0, 1.0)
 #: Combinations of neighbours' classes whose answers are kept.
 _MAX_KNOWN = 20_000
 
@@ -68,6 +69,12 @@ class NeighboursOfOne:
     def take_up_machine_code(self) -> None:
         """Answer by machine code from now on, which is loaded."""
         self._way = _ByMachineCode(self._learner, self._k, self._codes)
+        self._learner.index_ = self._learner.index_.by_machine_code()
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether rows are found without looking at all."""
+        return self._learner.index_.tree is not None or isinstance(self._way, _ByMachineCode)
 
     def members(self, cells: Sequence[float], known: dict[bytes, bytes], write: Write) -> bytes | None:
         """A row's answer, no cell of which may be missing; ``None`` where the row goes the general way.
@@ -77,10 +84,7 @@ class NeighboursOfOne:
             known: answers by the neighbours' classes in their order, where these alone decide.
             write: an answer from what the learner makes of the neighbours: class probabilities, or the one value.
         """
-        try:
-            found = self._way.nearest(cells, known)
-        except OverflowError:  # no double
-            return None
+        found = self._found(cells, known)
         if found is None or isinstance(found, bytes):
             return found
         rows, powers = found
@@ -92,28 +96,48 @@ class NeighboursOfOne:
                 known[key] = members
         return members
 
+    def reason(self, cells: Sequence[float], write: Write) -> tuple[bytes, Any] | None:
+        """The same with the reason, from the same neighbours."""
+        found = self._found(cells, {})
+        if found is None or isinstance(found, bytes):
+            return None
+        near = Found(found[0][None], found[1][None])
+        return write(self._learner.answer_from(cells, near)), self._learner.reason_from(cells, near)
+
+    def most_told(self, n_rows: int) -> int:
+        """How many neighbours and columns the reasons of so many rows tell at most."""
+        return int(self._learner.reason_sizes(n_rows).sum())
+
+    def _found(self, cells: Sequence[float], known: dict[bytes, bytes]) -> Nearest | None:
+        try:
+            return self._way.nearest(cells, known)
+        except OverflowError:  # no double
+            return None
+
 
 class _ByMachineCode:
-    """The nearest rows by the walk of the tree that batches are answered by."""
+    """The nearest rows by the walk that batches are answered by."""
 
     def __init__(self, learner: NeighborsEstimator, k: int, codes: Array | None) -> None:
-        tree = learner.index_.tree
-        if tree is None:
-            raise TypeError("there is no tree")
-        scaling, factor, active = learner.coordinates_.scaling, learner.coordinates_.factor, learner.index_.active
-        scales = (np.ldexp(1.0, scaling.exponent), scaling.offset, scaling.unit, factor)
-        scales_of = np.ascontiguousarray(np.column_stack(scales)[active])
-        self._search = OneSearch(tree, k, active, scales_of, largest_coordinate(tree.p), codes)
+        coordinates, active = learner.coordinates_, learner.index_.active
+        scaling, p = coordinates.scaling, coordinates.metric.p
+        factors = [np.ldexp(1.0, scaling.exponent), scaling.offset, scaling.unit, coordinates.factor]
+        # an unseen level of an ordinal column is missing
+        least = [0.0 if column.kind is Kind.ORDINAL else -inf for column in learner.columns_]
+        scales = np.column_stack([*factors, least])
+        scales[coordinates.metric.is_level, :4] = _AS_IT_IS
+        given = Scales(active, np.ascontiguousarray(scales[active]), largest_coordinate(p))
+        self._search = OneSearch(p, learner.index_.walked, k, given, codes)
         self._tells_codes = codes is not None
 
     @staticmethod
     def covers(learner: NeighborsEstimator, k: int) -> bool:
         """Whether a learner's rows can be answered so."""
         index, scaling = learner.index_, learner.coordinates_.scaling
-        if index.tree is None or index.tree.p not in _EXACT_POWERS or k > MOST_K:
+        if not index.has_walk or learner.search == "brute" or k > MOST_K:
             return False
-        active = index.active
-        return bool((scaling.unit[active] > 0).all() and (scaling.exponent[active] <= MOST_DOUBLINGS).all())
+        numbers = index.active[~index.metric.is_level[index.active]]
+        return bool((scaling.unit[numbers] > 0).all() and (scaling.exponent[numbers] <= MOST_DOUBLINGS).all())
 
     def nearest(self, cells: Sequence[float], known: dict[bytes, bytes]) -> Nearest | None:
         """What is near a row; ``None`` where another search is due."""
@@ -147,6 +171,8 @@ class _ByArrays:
 
     def nearest(self, cells: Sequence[float], known: dict[bytes, bytes]) -> Nearest | None:
         """What is near a row; ``None`` where another search is due."""
+        if self._cells is None and self._scan is None:
+            return None
         point = self._point(cells)
         leaf = None if self._cells is None else self._cells.leaf(point)
         cell = None if self._cells is None or leaf is None else self._cells.cell(point, leaf)
@@ -174,14 +200,14 @@ def neighbours_of_one(learner: Learner) -> NeighboursOfOne | None:
     if not isinstance(learner, NeighborsEstimator) or learner.voters != "nearest":
         return None
     index = learner.index_
-    # of rows of other weights more may be needed than k
-    if not (index.weights == 1).all() or not (_has_cells(index.tree) or _can_scan(index, learner.k_)):
+    if not (index.weights == 1).all():  # of rows of other weights more may be needed than k
         return None
-    return NeighboursOfOne(learner)
+    answered = _has_cells(index.tree) or _can_scan(index, learner.k_) or _ByMachineCode.covers(learner, 1)
+    return NeighboursOfOne(learner) if answered else None
 
 
 def _has_cells(tree: KdTree | None) -> bool:
-    return tree is not None and tree.p in _EXACT_POWERS and len(tree.boxes) <= _MAX_NODES
+    return tree is not None and tree.p in EXACT_POWERS and len(tree.boxes) <= _MAX_NODES
 
 
 def _can_scan(index: RowIndex, k: float) -> bool:

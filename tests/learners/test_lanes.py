@@ -19,11 +19,14 @@ from learners._lanes import (
     fused,
     lane,
     load,
+    places_up_to,
     power,
+    prefetch,
     spread,
     store,
     totals,
     where_less,
+    where_same,
 )
 from learners.types import FloatArray
 
@@ -33,7 +36,7 @@ _SMALL = st.floats(-1e100, 1e100).filter(lambda number: number == 0 or abs(numbe
 
 @kernel
 def _everything(values: FloatArray, found: FloatArray) -> None:
-    """All operations of the first 24 values, to 14 times eight found."""
+    """All operations of the first 24 values, to 15 times eight found."""
     a, b, c = load(values, 0), load(values, 8), load(values, 16)
     store(found, 0, fused(a, b, c))
     store(found, 8, fused(values[0], b, values[1]))
@@ -49,12 +52,15 @@ def _everything(values: FloatArray, found: FloatArray) -> None:
     add_lower(found, 72, a)
     add_upper(found, 76, b)
     found[80] = lane(a, 5)
+    prefetch(values, 8)
+    found[81] = places_up_to(a, values[9])
+    store(found, 82, where_same(a, values[1], b, values[2]))
 
 
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 @given(st.lists(_NUMBERS, min_size=24, max_size=24))
 def test_instructions_are_the_plain_functions_to_the_bit(numbers: list[float]) -> None:
-    values, plain, compiled = np.array(numbers), np.zeros(81), np.zeros(81)
+    values, plain, compiled = np.array(numbers), np.zeros(90), np.zeros(90)
     with np.errstate(all="ignore"):
         _PLAIN(values, plain)
     _everything(values, compiled)
@@ -88,3 +94,8 @@ def test_a_power_of_two() -> None:
 def test_sums_of_eight() -> None:
     rows = np.arange(64.0).reshape(8, 8)
     np.testing.assert_array_equal(totals(*rows), rows.sum(axis=1))
+
+
+def test_places_with_at_most_a_number() -> None:
+    assert places_up_to(np.array([3.0, 1.0, np.nan, 2.0, np.inf, 2.1, -np.inf, 2.0]), 2.0) == 0b11001010
+    assert where_same(np.arange(8.0), 2.0, 5.0, np.nan).tolist()[2] == 5.0

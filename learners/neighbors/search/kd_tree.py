@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from learners.neighbors.search.found import Found, fixed
+from learners.neighbors.search.pools import Pools, of_numbers, pooled
 from learners.neighbors.search.walk import search_tree
 from learners.types import Array, FloatArray, Int32Array, IntArray
 
@@ -60,11 +61,13 @@ class KdTree:
         n_pools, width = len(self.start) - 1, 1
         while n_pools > 1 and self.n_rows < COMPARED_ROWS * n_pools:
             n_pools, width = n_pools // 2, 2 * width
-        inner = (self.axis[: n_pools - 1], self.split[: n_pools - 1], self.boxes[: 2 * n_pools - 1])
-        start = self.start[::width]
-        bounds = zip(start[:-1].tolist(), start[1:].tolist(), strict=True)
-        points = np.concatenate([self.points[:, first:last].ravel() for first, last in bounds])
-        return tuple(fixed(array) for array in (*inner, start, self.rows, points))
+        points = np.empty(self.points.T.shape)
+        points[self.rows] = self.points.T
+        place = np.arange(1, n_pools)
+        pools = Pools(
+            self.rows, self.start[::width], -(place & -place)
+        )  # the more twos are in its place, the sooner cut
+        return pooled(points, pools, of_numbers(len(self.points)))
 
     def nearest(self, queries: FloatArray, k: int) -> Found:
         """The nearest k <= n rows of each query, shape (m, d) without missing cells."""

@@ -4,93 +4,131 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from learners._lanes import LANES
 from learners._native import array_at, native
-from learners.neighbors.search.kd_tree import KdTree
-from learners.neighbors.search.walk import DEEPEST, search_one
+from learners.neighbors.search.found import Found
+from learners.neighbors.search.pools import SUBSETS
+from learners.neighbors.search.walk import search_one
 from learners.types import Array, FloatArray, IntArray
 
 #: Numbers compared beyond which another search is due: half a millisecond.
 _MOST_NUMBERS = 2_000_000
 #: Of more neighbours keeping them in order takes longer than finding them.
 MOST_K = 250
+#: The powers of differences that are the same however they are computed.
+EXACT_POWERS = (1.0, 2.0, inf)
 #: Halved or doubled so often a number is multiplied by one that there is.
 MOST_DOUBLINGS = 1_023
+
+
+#: Columns of what cells are scaled by.
+_SCALES = 5
 
 
 @native("pipf")
 def nearest_one(arrays: Any, sizes: IntArray, room: Any, cells: FloatArray) -> int:
     """The nearest rows of one row, see :class:`OneSearch`: whether they were found."""
-    n_columns, n_inner, n_rows, k, widest, n_cells = sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5]
-    scales = array_at(arrays[6], (n_columns, 4), np.float64)
-    places = array_at(arrays[7], n_columns, np.int64)
-    labels = array_at(arrays[8], n_rows, np.int16)
-    limits = array_at(arrays[9], 2, np.float64)
+    n_columns, n_inner, n_pools, n_groups, k, n_wait, n_cells = (
+        sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5], sizes[6],
+    )  # fmt: skip
+    scales = array_at(arrays[11], (n_columns, _SCALES), np.float64)
+    places = array_at(arrays[12], n_columns, np.int64)
+    labels = array_at(arrays[13], sizes[9], np.int16)
+    limits = array_at(arrays[14], 2, np.float64)
     row = array_at(cells, n_cells, np.float64)
     query = array_at(room[0], n_columns, np.float64)
     for column in range(n_columns):
-        scaled = (row[places[column]] * scales[column, 0] - scales[column, 1]) / scales[column, 2]
-        query[column] = min(max(scaled, -limits[1]), limits[1]) * scales[column, 3]
+        cell = row[places[column]]
+        if cell >= scales[column, 4]:
+            scaled = (cell * scales[column, 0] - scales[column, 1]) / scales[column, 2]
+            query[column] = min(max(scaled, -limits[1]), limits[1]) * scales[column, 3]
+        else:
+            query[column] = np.nan
+    slots = array_at(arrays[9], (n_columns + 2, 2), np.int64)
     tree = (
-        array_at(arrays[0], n_inner, np.int32),
-        array_at(arrays[1], n_inner, np.float64),
-        array_at(arrays[2], (2 * n_inner + 1, 2, n_columns), np.float64),
-        array_at(arrays[3], n_inner + 2, np.int64),
-        array_at(arrays[4], n_rows, np.int64),
-        array_at(arrays[5], n_columns * n_rows, np.float64),
+        array_at(arrays[0], (n_inner, LANES), np.int64),
+        array_at(arrays[1], n_inner + n_pools, np.int64),
+        array_at(arrays[2], (n_pools + 1, 2), np.int64),
+        array_at(arrays[3], n_groups * LANES, np.int64),
+        array_at(arrays[4], n_groups * LANES * n_columns, np.float64),
+        array_at(arrays[5], n_columns + 1, np.int64),
+        array_at(arrays[6], n_columns, np.float64),
+        array_at(arrays[7], n_inner * slots[n_columns, 0], np.float64),
+        array_at(arrays[8], n_inner * slots[n_columns, 1], np.uint8),
+        slots,
+        array_at(arrays[10], SUBSETS * LANES, np.float64),
     )
     powers, rows = array_at(room[1], k, np.float64), array_at(room[2], k, np.int64)
     work = (
-        array_at(room[4], widest, np.float64),
-        array_at(room[5], DEEPEST, np.int64),
-        array_at(room[6], DEEPEST, np.float64),
+        array_at(room[4], LANES, np.float64),
+        array_at(room[5], n_wait, np.int64),
+        array_at(room[6], n_wait, np.float64),
     )
-    visited = search_one(limits[0], tree, query, sizes[6], powers, rows, work)
-    if visited > sizes[6]:
+    visited = search_one(limits[0], tree, query, sizes[7], powers, rows, work)
+    if visited > sizes[7]:
         return 0
-    if sizes[7] > 0:
+    if sizes[8] > 0:
         codes = array_at(room[3], k, np.int16)
         for place in range(k):
             codes[place] = labels[rows[place]]
     return 1
 
 
+@dataclass(frozen=True)
+class Scales:
+    """How cells become d coordinates.
+
+    Attributes:
+        places: int64 (d,), which cells of a row.
+        factors: float64 (d, 5): what a cell is multiplied by, what is taken away, by what that is divided, by what the
+            coordinate is multiplied at last; and the least cell, as a smaller one, or none, is missing.
+        largest: that coordinates may be in magnitude before that.
+    """
+
+    places: IntArray
+    factors: FloatArray
+    largest: float
+
+
+def unscaled(n_columns: int) -> Scales:
+    """Coordinates as they are."""
+    return Scales(np.arange(n_columns), np.tile([1.0, 0.0, 1.0, 1.0, -np.inf], (n_columns, 1)), np.inf)
+
+
 class OneSearch:
     """Finds the k nearest rows of single rows, to the bit as every search does. Threads may share it.
 
     Args:
-        tree: over d coordinates of n rows.
+        p: Minkowski's exponent.
+        tree: of :func:`learners.neighbors.search.pools.pooled`, over d coordinates of n rows.
         k: how many are asked for, at most n.
-        places: int64 (d,), which cells of a row become coordinates.
-        scales: float64 (d, 4): what a cell is multiplied by, what is taken away, by what that is divided, and by what
-            the coordinate is multiplied at last.
-        largest: that coordinates may be in magnitude before that.
+        scales: of the cells.
         labels: int16 (n,), of the rows, if those of the nearest shall be told.
     """
 
-    def __init__(
-        self, tree: KdTree, k: int, places: IntArray, scales: FloatArray, largest: float, labels: Array | None = None
-    ) -> None:
+    def __init__(self, p: float, tree: tuple[Array, ...], k: int, scales: Scales, labels: Array | None = None) -> None:
         if nearest_one.loaded is None:
             raise TypeError("there is no machine code")
         self._function = nearest_one.loaded
-        start = tree.searched[3]
-        widest = int(np.diff(start).max())
         told = np.zeros(1, np.int16) if labels is None else labels
-        self._model = _Addresses(*tree.searched, scales, places, told, np.array([tree.p, largest]))
-        d, n_inner = len(places), len(start) - 2
-        self._k, self._n_cells = k, int(places.max()) + 1
-        sizes = [d, n_inner, tree.n_rows, k, widest, self._n_cells, _MOST_NUMBERS // d, labels is not None]
-        self._sizes = np.array(sizes, np.int64)
+        self._model = _Addresses(*tree, scales.factors, scales.places, told, np.array([p, scales.largest]))
+        d, n_wait = len(scales.places), int(tree[9][-1, 0])
+        self._k, self._n_cells = k, int(scales.places.max()) + 1
+        n_groups, most = len(tree[3]) // LANES, _MOST_NUMBERS // d
+        parts = [d, len(tree[0]), len(tree[2]) - 1, n_groups, k, n_wait, self._n_cells, most, labels is not None]
+        self._sizes = np.array([*parts, len(told)], np.int64)
         #: Powers, rows and labels of the nearest one after the other.
         self._found = np.empty(k * (8 + 8 + 2), np.uint8)
-        parts = (self._found[: 8 * k], self._found[8 * k : 16 * k], self._found[16 * k :])
-        work = (np.empty(widest), np.empty(DEEPEST, np.int64), np.empty(DEEPEST))
-        self._room = _Addresses(np.empty(d), *parts, *work)
+        found = (self._found[: 8 * k], self._found[8 * k : 16 * k], self._found[16 * k :])
+        work = (np.empty(LANES), np.empty(n_wait, np.int64), np.empty(n_wait))
+        self._room = _Addresses(np.empty(d), *found, *work)
         self._given = (self._model.address, self._sizes.ctypes.data, self._room.address)
         self._packed = struct.Struct(f"{self._n_cells}d").pack
         self._lock = Lock()
@@ -99,7 +137,7 @@ class OneSearch:
         """What is found for a row, for the functions below; ``None`` where another search is due.
 
         Args:
-            cells: the row, known and finite numbers in the columns that become coordinates.
+            cells: the row; finite numbers, or NaN, in the columns that become coordinates.
         """
         try:
             packed = self._packed(*cells[: self._n_cells])
@@ -115,6 +153,32 @@ class OneSearch:
     def rows(self, found: bytes) -> tuple[IntArray, FloatArray]:
         """Rows and powers of their distances, both (k,), the nearest first."""
         return np.frombuffer(found, np.int64, self._k, 8 * self._k), np.frombuffer(found, np.float64, self._k)
+
+
+class FewSearch:
+    """Finds the nearest rows of some queries one after the other. Threads may share it.
+
+    Args:
+        p, tree: see :class:`OneSearch`.
+        n_columns: d.
+    """
+
+    def __init__(self, p: float, tree: tuple[Array, ...], n_columns: int) -> None:
+        self._p, self._tree, self._scales = p, tree, unscaled(n_columns)
+        self._by_k: dict[int, OneSearch] = {}
+
+    def nearest(self, queries: FloatArray, k: int) -> Found | None:
+        """The nearest k <= n rows of each query, shape (m, d), m >= 1; ``None`` where another search is due."""
+        search = self._by_k.get(k)
+        if search is None:
+            search = self._by_k[k] = OneSearch(self._p, self._tree, k, self._scales)
+        found = []
+        for query in queries.tolist():
+            one = search.nearest(query)
+            if one is None:
+                return None
+            found.append(search.rows(one))
+        return Found(np.array([rows for rows, _ in found]), np.array([powers for _, powers in found]))
 
 
 class _Addresses:

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learners.neighbors import LocalLinearRegressor, NearestNeighborsClassifier, NearestNeighborsRegressor
-from learners.table import Column, Kind, Series, Table
+from learners.table import UNSEEN, Column, Kind, Series, Table
+from service.operations.json_text import encode_json
 from service.operations.served import ServedModel
 from service.operations.served_neighbours import _ByMachineCode, neighbours_of_one
 from tests.service.operations.serving_models import serve
@@ -129,6 +130,26 @@ def covered(model: ServedModel) -> bool:
     """Whether machine code can answer, however few rows the model has."""
     neighbours = model._neighbours
     return neighbours is not None and _ByMachineCode.covers(model.learner, neighbours._k)
+
+
+@pytest.mark.usefixtures("native_folder")
+@given(models(), st.integers(0, 2**32))
+def test_plain_reasons_and_gaps_are_answered_as_many_rows_are(made: tuple[ServedModel, np.ndarray], seed: int) -> None:
+    """Before machine code and by it; of rows with gaps and of levels never seen too."""
+    model, asked = made
+    incomplete = np.where(np.random.default_rng(seed).random(asked.shape) < 0.3, np.nan, asked)
+    if model.inputs.columns[-1].kind is Kind.NOMINAL:
+        incomplete[::3, -1] = UNSEEN
+    wanted, told = model.answers(asked), reasons(model, asked)
+    whole, why = model.answers(incomplete), reasons(model, incomplete)
+    for _ in range(2):
+        for row, members, reason in zip(asked.tolist(), wanted, told, strict=True):
+            found = model.answer_plain([row], explain=True)
+            assert found is None or found == [members + b',"explanation":' + encode_json(reason)]
+        assert [model.answers(row[None])[0] for row in incomplete] == whole
+        assert [reasons(model, row[None])[0] for row in incomplete] == why
+        if covered(model):
+            model.take_up_machine_code()
 
 
 @pytest.mark.usefixtures("native_folder")

@@ -11,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from learners.neighbors.coordinates import Coordinates, fit_coordinates
-from learners.neighbors.distances import largest_coordinate
+from learners.neighbors.distances import Metric, largest_coordinate
+from learners.neighbors.index import RowIndex
 from learners.neighbors.search import one
+from learners.neighbors.search.found import Found
 from learners.neighbors.search.kd_tree import KdTree, build
-from learners.neighbors.search.one import OneSearch, nearest_one
+from learners.neighbors.search.one import OneSearch, Scales, nearest_one
+from learners.neighbors.search.walk import search_tree
 from learners.table import Table
 from tests.learners.neighbors.search.test_search import by_definition
 
@@ -23,9 +26,11 @@ pytestmark = pytest.mark.usefixtures("native_folder")
 
 def search_of(tree: KdTree, k: int, coordinates: Coordinates, labels: Any = None) -> OneSearch:
     scaling = coordinates.scaling
-    scales = np.column_stack([np.ldexp(1.0, scaling.exponent), scaling.offset, scaling.unit, coordinates.factor])
-    places, largest = np.arange(len(scales)), largest_coordinate(tree.p)
-    return OneSearch(tree, k, places, np.ascontiguousarray(scales), largest, labels)
+    factors = [np.ldexp(1.0, scaling.exponent), scaling.offset, scaling.unit, coordinates.factor]
+    scales = np.column_stack([*factors, np.full(len(scaling.unit), -np.inf)])
+    return OneSearch(
+        tree.p, tree.searched, k, Scales(np.arange(len(scales)), scales, largest_coordinate(tree.p)), labels
+    )
 
 
 @st.composite
@@ -59,6 +64,76 @@ def test_the_nearest_are_those_of_the_definition(made: tuple[np.ndarray, np.ndar
             assert told[0].tolist() == wanted[0][place].tolist()
             assert told[1].tolist() == wanted[1][place].tolist()
         assert search.labels(found) == codes[wanted[0][place]].tobytes()
+
+
+@st.composite
+def mixed_rows(draw: st.DrawFn) -> tuple[Metric, np.ndarray, np.ndarray, int]:
+    """Numbers on a coarse grid and levels, some missing in rows or questions, columns of any weight; and k."""
+    n_rows, n_columns = draw(st.integers(1, 400)), draw(st.integers(1, 8))
+    generator = np.random.default_rng(draw(st.integers(0, 2**32)))
+    is_level = generator.random(n_columns) < draw(st.sampled_from([0.0, 0.5, 1.0]))
+    sizes = generator.choice([2, 3, 9, 300], n_columns)
+    points = generator.integers(0, sizes, (n_rows, n_columns)).astype(float)
+    queries = np.vstack([points[:6], generator.integers(0, sizes, (6, n_columns))])
+    queries[:3] += np.where(is_level, 0.0, generator.normal(0, 0.3, (3, n_columns)))[: len(queries[:3])]
+    queries[-1] = np.where(is_level, -2.0, 1e6)  # unseen levels, and numbers far off
+    gaps = draw(st.sampled_from([0.0, 0.1, 0.9]))
+    points[generator.random(points.shape) < gaps] = np.nan
+    queries[generator.random(queries.shape) < draw(st.sampled_from([0.0, 0.3, 1.0]))] = np.nan
+    weights = generator.choice([0.0, 0.25, 1.0, 1.7], n_columns)
+    numbers = ~is_level * weights
+    points[:, weights == 0], queries[:, weights == 0] = 0.0, 0.0
+    scale = np.where(is_level, 1.0, weights / sizes)
+    points, queries = points * np.where(weights == 0, 1.0, scale), queries * np.where(weights == 0, 1.0, scale)
+    span = np.where(is_level, weights, numbers * 1.1)
+    metric = Metric(draw(st.sampled_from([1.0, 2.0, np.inf])), is_level, weights, span)
+    return metric, points, queries, draw(st.integers(1, n_rows))
+
+
+@given(mixed_rows())
+def test_the_nearest_of_levels_and_gaps_are_those_of_the_definition(
+    made: tuple[Metric, np.ndarray, np.ndarray, int],
+) -> None:
+    metric, points, queries, k = made
+    wanted = by_definition(metric, points, queries, k)
+    index = RowIndex(metric, points, np.ones(len(points)))
+    ways = [index.nearest(queries, k)]
+    if index.has_walk:
+        ways += [index.by_machine_code().nearest(queries, k), walk(index, queries, k)[0]]
+    for found in ways:
+        assert found.rows.tolist() == wanted[0].tolist()
+        assert found.powers.tolist() == wanted[1].tolist()
+
+
+def walk(index: RowIndex, queries: np.ndarray, k: int) -> tuple[Found, np.ndarray]:
+    """By the walk that many queries take, and how many rows it looks at."""
+    asked, n = np.ascontiguousarray(queries[:, index.active]), len(queries)
+    answer = (np.empty((n, k), np.int64), np.empty((n, k)), np.empty(n, np.int64))
+    search_tree(index.metric.p, index.walked, asked, np.arange(n), answer)
+    return Found(*answer[:2]), answer[2]
+
+
+def test_most_rows_of_a_mixed_table_are_not_looked_at() -> None:
+    """Of 64 combinations of levels one is that of a question, whose rows differ by less than a level."""
+    generator = np.random.default_rng(6)
+    points = np.column_stack([generator.integers(0, 2, (20_000, 6)), generator.random((20_000, 2))])
+    points[::7, 7] = np.nan
+    metric = Metric(2.0, np.arange(8) < 6, np.ones(8), np.ones(8))
+    queries = np.column_stack([generator.integers(0, 2, (50, 6)), generator.random((50, 2))])
+    found, seen = walk(RowIndex(metric, points, np.ones(len(points))), queries, 5)
+    assert found.rows.tolist() == by_definition(metric, points, queries, 5)[0].tolist()
+    assert seen.mean() < 20_000 / 64
+
+
+def test_rows_that_all_tie_are_found_without_looking_at_all() -> None:
+    """Every row differs in as many levels from the question; the first rows count, so later pools are left alone."""
+    generator = np.random.default_rng(7)
+    points = generator.integers(0, 6, (20_000, 5)).astype(float)
+    metric = Metric(1.0, np.ones(5, bool), np.ones(5), np.ones(5))
+    found, seen = walk(RowIndex(metric, points, np.ones(len(points))), np.full((1, 5), -2.0), 3)
+    assert found.rows.tolist() == [[0, 1, 2]]
+    assert found.powers.tolist() == [[5.0, 5.0, 5.0]]
+    assert seen[0] < 2_000
 
 
 def numbers(n_rows: int = 500, n_columns: int = 3) -> tuple[KdTree, Coordinates]:

@@ -93,22 +93,24 @@ def test_few_rows_are_visited_however_many_there_are(n_columns):
 
 
 @pytest.mark.parametrize(("p", "corner"), [(1.0, 7), (2.0, 5), (np.inf, 4)])
-@pytest.mark.parametrize(("times", "nearest", "visited"), [(0.99, 72, 48), (1, 0, 72), (1.001, 0, 72), (1.04, 0, 72)])
-def test_a_box_that_the_ball_of_the_nearest_just_touches_is_visited(p, corner, times, nearest, visited):
+@pytest.mark.parametrize(("times", "is_nearer", "visited"), [(0.99, False, 24), (1, True, 48), (1.001, True, 48)])
+def test_a_box_that_the_ball_of_the_nearest_just_touches_is_visited(p, corner, times, is_nearer, visited):
     """Four pools, left and right, below and above; of (3, 1) the corner (0, -3) of the first is 3 and 4 away.
 
-    It is looked at after its own pool, the last, whose row 72 lies at so many times the corner's distance, and the
-    second. Of equally distant rows the first counts.
+    It is looked at after the last pool, in whose box (3, 1) lies, and whose row 72 is at so many times the corner's
+    distance. Of equally distant rows the first counts, so a box just touched is left alone if all its rows come later.
     """
     steps = np.arange(24.0)
     pools = [np.column_stack(np.broadcast_arrays(x, y)) for x, y in
              ((0, -3 - steps), (0, 50 + steps), (1000, -400 - steps), (1000, 400 + steps))]  # fmt: skip
     points = np.concatenate(pools)
-    points[72] = 3 + times * corner, 1
+    points[72:74] = (3 + times * corner, 1), (3, 1 + 2 * corner)
     tree = build(points, p)
-    assert tree.searched[1].tolist() == [0, -3, -400]
+    assert tree.split.tolist()[:3] == [0, -3, -400]
     found, visits = tree.visits(np.array([[3.0, 1.0]]), 1)
-    assert (found.rows[0, 0], visits[0]) == (nearest, visited)
+    assert (found.rows[0, 0], visits[0]) == (0 if is_nearer else 72, visited)
+    found, visits = build(points[::-1].copy(), p).visits(np.array([[3.0, 1.0]]), 1)
+    assert (found.rows[0, 0], visits[0]) == ((95, 48) if times > 1 else (23, 24))
 
 
 def test_a_pool_whose_box_is_out_of_reach_is_not_visited():
