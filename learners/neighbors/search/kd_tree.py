@@ -63,10 +63,8 @@ class KdTree:
             n_pools, width = n_pools // 2, 2 * width
         points = np.empty(self.points.T.shape)
         points[self.rows] = self.points.T
-        place = np.arange(1, n_pools)
-        pools = Pools(
-            self.rows, self.start[::width], -(place & -place)
-        )  # the more twos are in its place, the sooner cut
+        place = np.arange(1, n_pools)  # the higher the power of two in a place, the sooner it was cut there
+        pools = Pools(self.rows, self.start[::width], -(place & -place))
         return pooled(points, pools, of_numbers(len(self.points)))
 
     def nearest(self, queries: FloatArray, k: int) -> Found:

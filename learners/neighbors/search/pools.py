@@ -93,7 +93,7 @@ def pooled(points: FloatArray, pools: Pools, comparison: Comparison) -> tuple[Ar
     boxes = np.ascontiguousarray(np.stack([lows, highs], axis=1).transpose(0, 3, 1, 2))
     bits = (presents << np.arange(LANES)[None, :, None]).sum(axis=1).astype(np.uint8)
     groups, grouped_rows, grouped = _groups(placed, rows, start)
-    absent: FloatArray = 1.0 - (np.arange(SUBSETS)[:, None] >> np.arange(LANES) & 1)
+    absent = (np.arange(SUBSETS)[:, None] >> np.arange(LANES) & 1 ^ 1).astype(np.float64)
     return (
         children,
         least,
