@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlencode
 
+import numpy as np
+
 from learners.explanation import PathExplanation
 from learners.trees.model_tree.fitted import FittedModelTree
+from learners.trees.nodes import Nodes
 from service.operations.policies import under_policies
 from service.operations.predict import refuse_if_all_bad
 from service.operations.rows import Options, encode_records
@@ -19,6 +22,11 @@ from service.reports.tree_texts import Lit
 
 Layout = Literal["wide", "narrow"]
 
+#: Depth and leaves of a picture that fills a window of 1600 x 900 pixels; and of a list that is soon scrolled through.
+_SIZES: dict[Layout, tuple[int, int]] = {"wide": (4, 12), "narrow": (8, 20)}
+#: Most leaves of a picture, and most of one that nobody asked to be large: of the ways of a row that is divided.
+MOST_LEAVES, _MOST_UNASKED = 2000, 200
+
 
 @dataclass(frozen=True)
 class View:
@@ -26,13 +34,14 @@ class View:
 
     Attributes:
         node: the node at the top.
-        max_depth, max_leaves: what is beyond them is folded, and the picture says how much.
+        max_depth, max_leaves: what is beyond them is folded, and the picture says how much. ``None``: about what a
+            window shows at once, the branches of the top node at least, and all of a row's way within reason.
         layout: depths side by side, or an indented list that fits a phone.
     """
 
     node: int = 0
-    max_depth: int = 12
-    max_leaves: int = 60
+    max_depth: int | None = None
+    max_leaves: int | None = None
     layout: Layout = "wide"
 
 
@@ -69,10 +78,8 @@ def _drawn(model: ServedModel, view: View, lit: Lit, *, linked: bool) -> str:
     check_node(nodes, view.node)
 
     def address(node: int) -> str:
-        sizes = {"max_depth": view.max_depth, "max_leaves": view.max_leaves, "layout": view.layout}
-        return "?" + urlencode({"format": "svg", "node": node} | sizes)
+        return "?" + urlencode({"format": "svg", "node": node} | _sizes_of_link(view, nodes, node))
 
-    extent = Extent(view.node, view.max_depth, view.max_leaves, frozenset(lit.shares))
     title = f"{model.identity.name}:{model.identity.version}"
     return tree_svg(
         Picture(
@@ -80,11 +87,38 @@ def _drawn(model: ServedModel, view: View, lit: Lit, *, linked: bool) -> str:
             nodes,
             learner.tested_columns_,
             learner.target_,
-            extent,
+            _extent(view, nodes, lit),
             utility=learner.utility_,
             function=learner.function if isinstance(learner, FittedModelTree) else None,
             narrow=view.layout == "narrow",
             lit=lit,
             link=address if linked else None,
         )
+    )
+
+
+def _sizes_of_link(view: View, nodes: Nodes, node: int) -> dict[str, int | str]:
+    """The sizes that were asked for, but such as open the node: a picture of one folded box would lead nowhere."""
+    sizes: dict[str, int | str] = {}
+    if view.max_depth is not None:
+        sizes["max_depth"] = max(1, view.max_depth)
+    if view.max_leaves is not None:
+        sizes["max_leaves"] = min(MOST_LEAVES, max(view.max_leaves, int(nodes.n_children[node])))
+    return sizes | {"layout": view.layout}
+
+
+def _extent(view: View, nodes: Nodes, lit: Lit) -> Extent:
+    """What of the tree is shown."""
+    depth, leaves = _SIZES[view.layout]
+    leaves = max(leaves, min(MOST_LEAVES, int(nodes.n_children[view.node])))
+    if lit.shares:
+        way = np.fromiter(lit.shares, np.int64)
+        depth = max(depth, int(nodes.depth[way].max() - nodes.depth[view.node]))
+        beside = 1 + int(np.maximum(nodes.n_children[way] - 1, 0).sum())
+        leaves = max(leaves, min(_MOST_UNASKED, beside))
+    return Extent(
+        view.node,
+        depth if view.max_depth is None else view.max_depth,
+        leaves if view.max_leaves is None else view.max_leaves,
+        frozenset(lit.shares),
     )

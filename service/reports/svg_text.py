@@ -49,8 +49,11 @@ def fitted(text: str, size: float, room: float) -> str:
     return text
 
 
-def wrapped(text: str, size: float, room: float) -> list[str]:
-    """The text in lines that are broken at blanks where they would be wider than the room."""
+def wrapped(text: str, size: float, room: float, most: int | None = None) -> list[str]:
+    """The text in lines that are broken at blanks where they would be wider than the room.
+
+    Of more than ``most`` lines the last of these is cut.
+    """
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines[-1] else word
@@ -58,6 +61,8 @@ def wrapped(text: str, size: float, room: float) -> list[str]:
             lines.append(word)
         else:
             lines[-1] = longer
+    if most is not None and len(lines) > most:
+        lines[most - 1 :] = [" ".join(lines[most - 1 :])]
     return [fitted(line, size, room) for line in lines]
 
 

@@ -22,8 +22,14 @@ from service.reports.tree_texts import Lit, Wording, count_of_rows
 
 _PAPER, _CARD, _LINK, _GLOW = "#ffffff", "#f6f8fa", "#0b57d0", "#fff4e5"
 _FONT = "font-family=\"system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif\""
+#: Else a phone lays the picture out on a page of 980 pixels and shows it at two fifths of its size. Without the prefix
+#: the picture would end here where it is a part of a page of HTML.
+_SCALE = (
+    '<metadata><h:meta xmlns:h="http://www.w3.org/1999/xhtml" name="viewport" content="width=device-width"/></metadata>'
+)
 _MAX_LEGEND = 8
 _LEGEND_LINE = 18
+_HEADING_LINE, _HEADING_LINES = 16, 6
 _FOOT, _FOOT_LINE = 10.5, 14
 
 
@@ -92,6 +98,7 @@ class _Drawing:
                 f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide:.0f}" height="{high:.0f}" '
                 f'viewBox="0 0 {wide:.0f} {high:.0f}" role="img" {_FONT}>',
                 f"<title>{xml_text(self.picture.title)}</title>",
+                *([_SCALE] if self.picture.narrow else []),
                 f'<rect width="100%" height="100%" fill="{_PAPER}"/>',
                 *self.heading,
                 *(piece for placed in self._dim_first() for piece in self._branches(placed)),
@@ -108,15 +115,12 @@ class _Drawing:
     def _heading(self) -> tuple[list[str], float]:
         """Title, size, the way down to the top of the picture and the legend; and where they end."""
         title = fitted(self.picture.title, 18, self.room)
-        about = self._about()
-        pieces = [
-            svg_text(self.margin, 38, title, 18, INK, self.picture.title, bold=True),
-            svg_text(self.margin, 60, fitted(about, 12, self.room), 12, SOFT, about),
-        ]
-        y = 60.0
+        pieces = [svg_text(self.margin, 38, title, 18, INK, self.picture.title, bold=True)]
+        about, y = self._lines(self._about(), 60.0, SOFT)
+        pieces += about
         if self.picture.extent.root:
-            y += _LEGEND_LINE + 4
-            pieces += self._way_down(y)
+            way, y = self._way_down(y + _LEGEND_LINE + 4)
+            pieces += way
         legend, y = self._legend(y)
         return pieces + legend, y + (28.0 if self.picture.narrow else 24.0)
 
@@ -130,13 +134,21 @@ class _Drawing:
         rows = count_of_rows(float(self.nodes.weight[root.node]), "training row")
         return f"{self.picture.target.name} · {size} · {rows}"
 
-    def _way_down(self, y: float) -> list[str]:
+    def _lines(self, text: str, y: float, colour: str) -> tuple[list[str], float]:
+        """A text in a few lines from ``y`` on, and where the last of them stands."""
+        lines = wrapped(text, 12, self.room, _HEADING_LINES)
+        pieces = [
+            svg_text(self.margin, y + _HEADING_LINE * place, line, 12, colour, text) for place, line in enumerate(lines)
+        ]
+        return pieces, y + _HEADING_LINE * (len(lines) - 1)
+
+    def _way_down(self, y: float) -> tuple[list[str], float]:
         """What holds for every row of a picture that begins below the root; its parent is a link."""
         root = self.picture.extent.root
         tests = [self.wording.condition(child).text() for _, child in path_to(self.nodes, root)]
         text = "↑ where " + " and ".join(tests)
-        shown = svg_text(self.margin, y, fitted(text, 12, self.room), 12, _LINK if self.picture.link else SOFT, text)
-        return self._linked([shown], int(self.nodes.parent[root]))
+        shown, y = self._lines(text, y, _LINK if self.picture.link else SOFT)
+        return self._linked(shown, int(self.nodes.parent[root])), y
 
     def _legend(self, y: float) -> tuple[list[str], float]:
         pieces: list[str] = []
@@ -182,7 +194,7 @@ class _Drawing:
             *self._bar(placed.node, box.x + 10, box.y + box.high - HEIGHT - 4, box.wide - 20),
             "</g>",
         ]
-        if placed.folded:
+        if placed.folded and self.picture.link is not None:
             x = box.x + box.wide + (-22 if self.picture.narrow else 6)
             pieces.append(svg_text(x, box.middle + (-3 if self.picture.narrow else 4), "▸", 14, _LINK))
             return self._linked(pieces, placed.node)

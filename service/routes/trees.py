@@ -10,7 +10,7 @@ from service.deps import Predictor, Reader, ServicesHere
 from service.operations.json_text import encode_json
 from service.operations.rows import Options
 from service.operations.tree import tree_json
-from service.operations.tree_picture import View, lit_picture, tree_picture
+from service.operations.tree_picture import MOST_LEAVES, View, lit_picture, tree_picture
 from service.routes.models import Reference
 from service.schemas.trees import LitRow, Tree
 from service.web.openapi import errors
@@ -22,10 +22,18 @@ router = make_router(prefix="/api/v1/models", tags=["models"])
 
 async def _view(
     node: Annotated[int, Query(ge=0, le=2**31, description="the node at the top")] = 0,
-    max_depth: Annotated[int, Query(ge=0, le=1000, description="of the picture: deeper nodes are folded")] = 12,
+    max_depth: Annotated[
+        int | None,
+        Query(ge=0, le=1000, description="of the picture: deeper nodes are folded; absent: what a window shows"),
+    ] = None,
     max_leaves: Annotated[
-        int, Query(ge=1, le=2000, description="of the picture: the lightest branches are folded beyond so many")
-    ] = 60,
+        int | None,
+        Query(
+            ge=1,
+            le=MOST_LEAVES,
+            description="of the picture: the lightest branches are folded beyond so many; absent: what a window shows",
+        ),
+    ] = None,
     layout: Annotated[
         Literal["wide", "narrow"],
         Query(description="of the picture: depths side by side, or a list that fits a phone"),

@@ -13,6 +13,8 @@ from service.settings import Settings
 from tests.service.running import Api, running
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+#: Whatever is asked of other machines fails.
+LOCAL_ONLY = ["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +40,7 @@ def test_the_page_shows_every_operation_and_asks_nobody_else(api: Api, browser: 
     document = api.get("/openapi.json").json()
     n_operations = sum(len(item) for item in document["paths"].values())
     with sync_playwright() as play:
-        opened = play.chromium.launch(
-            executable_path=browser, args=["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
-        )
+        opened = play.chromium.launch(executable_path=browser, args=LOCAL_ONLY)
         page = opened.new_page()
         page.on("request", lambda asked: asked_for.append(asked.url))
         page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
