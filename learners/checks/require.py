@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -61,11 +61,17 @@ def require_close(found: Array, wanted: Array, what: str) -> None:
 
 
 def require_json(value: Any, what: str) -> None:
-    """Strict JSON: no NaN, no infinity, no numpy type."""
-    try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise AssertionError(f"{what} is not strict JSON: {error}") from error
+    """Strict JSON: no NaN, no infinity, no numpy type, not even one that is a subclass of Python's float."""
+    if isinstance(value, dict):
+        for name, one in value.items():
+            require(type(name) is str, f"{what} has a key {name!r}")
+            require_json(one, f"{what}, {name}")
+    elif isinstance(value, list | tuple):
+        for index, one in enumerate(value):
+            require_json(one, f"{what}, {index}")
+    else:
+        require(value is None or type(value) in (bool, int, float, str), f"{what} is {value!r}")
+        require(type(value) is not float or math.isfinite(value), f"{what} is {value}")
 
 
 def is_classifier(make: MakeLearner) -> bool:

@@ -122,7 +122,7 @@ class RegionSteps:
         open_codes = np.flatnonzero(left.flags[:-2] & permitted_levels(column, row, self.wishes, feature))
         if not len(open_codes):
             return None
-        own = row[feature]
+        own = float(row[feature])
         if column.kind is not Kind.ORDINAL or not own >= 0:
             return float(open_codes[0]), _UNKNOWN_STEP
         nearest = open_codes[np.argmin(np.abs(open_codes - own))]

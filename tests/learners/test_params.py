@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from learners.checks.require import require_json
 from learners.errors import ParameterError, quoted
 from learners.params import Parameterised, choice, flag, integer, learner, mapping, real, sizes
 
@@ -79,7 +80,7 @@ def test_other_values_are_refused_with_name_range_and_value(name: str, value: An
 
 def test_the_schema_says_the_same() -> None:
     schema = Example.parameter_schema()
-    json.dumps(schema, allow_nan=False)
+    require_json(schema, "a schema")
     assert schema["additionalProperties"] is False
     assert schema["type"] == "object"
     properties = schema["properties"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
 import pytest
 from scipy import stats
 
+from learners.checks.require import require_json
 from learners.errors import DataError
 from learners.evaluation import Plan, RowResults, cross_validate
 from learners.evaluation.comparison import compare_folds, compare_rows, corrected_t, mcnemar, paired_t
@@ -33,7 +33,7 @@ def test_the_corrected_test_widens_the_error_by_nadeau_and_bengios_factor():
     assert corrected.standard_error == pytest.approx(plain.standard_error * math.sqrt(1 + 10 / 9))
     statistic = corrected.difference / corrected.standard_error
     assert corrected.p_value == pytest.approx(2 * stats.t.sf(abs(statistic), 9))
-    json.dumps(corrected.to_json(), allow_nan=False)
+    require_json(corrected.to_json(), "metrics")
 
 
 @pytest.mark.parametrize(("first", "second"), [(0, 0), (1, 5), (12, 3), (40, 40), (0, 8), (700, 900)])

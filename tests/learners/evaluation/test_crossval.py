@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from learners.base import no_progress
+from learners.checks.require import require_json
 from learners.errors import ROW, Cancelled, DataError, ParameterError
 from learners.evaluation import (
     FoldResult,
@@ -141,7 +142,7 @@ def test_a_class_that_a_training_part_lacks_keeps_its_column_with_probability_0(
     for code in single:
         assert (answers.probabilities[target.codes == code, code] == 0).all()
     assert any("never predicted" in warning for warning in found.summary["warnings"])
-    json.dumps(found.summary, allow_nan=False)
+    require_json(found.summary, "metrics")
 
 
 def test_probabilities_are_put_in_the_order_of_the_schema():
@@ -226,7 +227,7 @@ class Broken(Mean):
 def test_answers_that_are_no_numbers_leave_undefined_metrics_and_plain_json():
     found = cross_validate(Broken, numbered(12), np.arange(12.0), Plan("hold-out"))
     assert set(found.results[0].metrics.values()) == {None}
-    json.dumps([found.summary, found.results[0].to_json()], allow_nan=False)
+    require_json([found.summary, found.results[0].to_json()], "metrics")
 
 
 def test_the_parameters_of_a_given_learner_are_copied():

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from sklearn import metrics as peer
 from sklearn.calibration import calibration_curve
 
+from learners.checks.require import require_json
 from learners.evaluation.calibration import BINS, calibration_json, expected_calibration_error, reliability
 from learners.evaluation.curves import curves_json, precision_recall_curve, roc_curve
 from learners.evaluation.metrics import roc_auc
@@ -51,7 +50,7 @@ def test_curves_as_json_are_thinned_and_keep_their_ends():
     actual = np.arange(5000) % 2
     shares = generator.random(5000)
     (found,) = curves_json(actual, np.column_stack([1 - shares, shares]), ("no", "yes"))
-    json.dumps(found, allow_nan=False)
+    require_json(found, "metrics")
     assert found["label"] == "yes"
     points = found["roc"]["points"]
     assert len(points) == 200

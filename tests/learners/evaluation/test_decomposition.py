@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learners.checks.require import require_json
 from learners.errors import DataError, ParameterError
 from learners.evaluation import Plan
 from learners.evaluation.decomposition import decompose, squared, zero_one
@@ -28,7 +27,7 @@ def test_the_parts_of_the_zero_one_loss_add_up(rounds, rows, seed, classes):
     assert found.bias + found.variance == pytest.approx(found.error)
     assert found.variance == pytest.approx(found.unbiased_variance - found.biased_variance)
     assert found.kohavi_wolpert_bias + found.kohavi_wolpert_variance == pytest.approx(found.error)
-    json.dumps(found.to_json(), allow_nan=False)
+    require_json(found.to_json(), "metrics")
 
 
 @given(st.integers(2, 6), st.integers(1, 8), st.integers(0, 2**32))

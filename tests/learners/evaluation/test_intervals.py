@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -11,6 +10,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learners.checks.require import require_json
 from learners.errors import ParameterError
 from learners.evaluation.intervals import effective_rows, of_rows, over_folds, wilson
 from learners.evaluation.metrics import BOUNDS, MEANINGS, classification_metrics, regression_metrics
@@ -63,7 +63,7 @@ def test_a_spread_needs_two_folds():
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=10))
 def test_any_values_give_json(values):
-    json.dumps(over_folds(values, 0.1).to_json(), allow_nan=False)
+    require_json(over_folds(values, 0.1).to_json(), "metrics")
 
 
 def test_the_interval_over_rows_is_students():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -11,6 +10,7 @@ import sklearn.metrics as peer
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from learners.checks.require import require_json
 from learners.evaluation import metrics
 
 
@@ -139,7 +139,7 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 @example([(-LARGEST, LARGEST)] * 9)
 def test_regression_metrics_of_any_doubles_are_json(pairs):
     actual, predicted = np.array(pairs).T
-    json.dumps(metrics.regression_metrics(actual, predicted), allow_nan=False)
+    require_json(metrics.regression_metrics(actual, predicted), "metrics")
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 20), st.integers(0, 3)), min_size=1, max_size=20))

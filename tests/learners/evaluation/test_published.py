@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 from typing import Any
 
 import pytest
 
 from learners.catalog import make
+from learners.checks.require import require_json
 from learners.evaluation import cross_validate, out_of_fold
 from tests.learners.tables import read, read_file
 from tests.shared import SHARED, trap_path
@@ -63,7 +63,7 @@ def test_traps_are_cross_validated(trap: str, folds: int, settings: dict[str, An
     assert answers.probabilities is not None
     assert answers.probabilities.sum(axis=1) == pytest.approx(1, abs=1e-9)
     assert found.summary["classes"] == list(classes.column.levels)
-    json.dumps([found.summary, *(result.to_json() for result in found.results)], allow_nan=False)
+    require_json([found.summary, *(result.to_json() for result in found.results)], "metrics")
 
 
 @pytest.mark.parametrize("table", TABLES)

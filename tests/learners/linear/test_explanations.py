@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 from learners.base import Learner
 from learners.checks import samples
+from learners.checks.require import require_json
 from learners.linear import LinearRegressor, LogisticClassifier
 from learners.linear.fitted import FittedLinear
 from learners.persist import dump, load
@@ -48,7 +47,7 @@ def test_intercept_and_contributions_are_the_answer_to_the_bit(learner: Learner)
         np.testing.assert_array_equal(explanation.replayed(), found[row])
         plain = model.answer_plainly([rows[row]])[0]
         np.testing.assert_array_equal(plain if len(plain) > 1 else plain[0], found[row])
-        json.dumps(explanation.to_json(), allow_nan=False)
+        require_json(explanation.to_json(), "a reason")
     assert np.isfinite(found).all()
 
 

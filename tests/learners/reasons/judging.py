@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from learners.checks.require import require_json
 from learners.reasons import Scales
 from tests.learners.trees.random_trees import COLUMNS
 
@@ -56,4 +57,6 @@ def may_change(column, before, after, wishes):
 
 
 def key_of(found, order):
+    """Cost and distance of a counterfactual, which is told in plain JSON."""
+    require_json(found.to_json(), "a counterfactual")
     return (found.cost, found.distance) if order == "changes" else (found.distance, found.cost)
