@@ -90,7 +90,7 @@ UNBOUNDED = (-math.inf, math.inf)
 
 
 def over_folds(
-    values: Sequence[float],
+    values: Sequence[float] | FloatArray,
     test_share: float | None = None,
     level: float = LEVEL,
     bounds: tuple[float, float] = UNBOUNDED,
@@ -107,11 +107,12 @@ def over_folds(
     count = len(values)
     if count == 0:
         return MeanEstimate(None, None, None, None, None, None, 0)
-    scale = max(abs(value) for value in values) or 1.0  # relative to the largest: squares stay in range
-    mean = scale * float(np.mean(np.array(values) / scale))
+    cells = np.asarray(values, dtype=np.float64)
+    scale = float(np.abs(cells).max()) or 1.0  # relative to the largest: squares stay in range
+    mean = scale * float(np.mean(cells / scale))
     if count == 1:
         return MeanEstimate(mean, None, None, None, None, None, 1)
-    deviation = scale * float(np.std(np.array(values) / scale, ddof=1))
+    deviation = scale * float(np.std(cells / scale, ddof=1))
     error = deviation / math.sqrt(count)
     corrected = math.nan if test_share is None else deviation * math.sqrt(1 / count + test_share)
     return MeanEstimate(
@@ -159,7 +160,7 @@ def of_rows(values: FloatArray, level: float = LEVEL, bounds: tuple[float, float
     """Student's interval of the mean of independent rows' values, e.g. absolute errors on held-out rows."""
     if not np.isfinite(values).all():
         return None
-    return over_folds(values.tolist(), level=level, bounds=bounds).interval
+    return over_folds(values, level=level, bounds=bounds).interval
 
 
 def _check_level(level: float) -> None:
