@@ -97,6 +97,13 @@ class DecisionTreeClassifier(PrunedTreeEstimator, Classifier):
         "A node may also be replaced by its heaviest branch (C4.5).",
         only_with={"pruning": ("error-based",)},
     )
+    pruning_cost: str = choice(
+        "impurity",
+        ("impurity", "error"),
+        "What leaves cost beside alpha: the impurity of their training rows, by the criterion; or what these rows lose "
+        "by the best decision for all of them, the share of errors or by the utility (CART).",
+        only_with={"pruning": ("cost-complexity",)},
+    )
     significance: float = real(
         0.05,
         "A test is pruned where chance alone would make its branches differ so much in class with at least this "
@@ -163,9 +170,9 @@ class DecisionTreeClassifier(PrunedTreeEstimator, Classifier):
             cost_exponent=float(self.cost_exponent),
             stop_significance=None if self.stop_significance is None else float(self.stop_significance),
         )
-        utility = utility_matrix(self.utility, target.column)
+        utility, by_error = utility_matrix(self.utility, target.column), self.pruning_cost == "error"
         codes = np.ascontiguousarray(target.cells)
-        training = Training(table, codes, len(target.column.levels), weights, options, utility)
+        training = Training(table, codes, len(target.column.levels), weights, options, utility, by_error)
         nodes, _ = self._grown_and_pruned(training, self._finished, progress)
         nodes = self._finished(self._pruned(nodes, training))
         self._remember(X, table, target.column, nodes)

@@ -35,9 +35,9 @@ CLASSIFIER_PRESETS = {
         "Artificial Intelligence Research 4, 1996): gain ratio, fractional missing values, error-based pruning.",
     ),
     "cart": Preset(
-        {"criterion": "gini"} | _CART,
+        {"criterion": "gini", "pruning_cost": "error"} | _CART,
         "Breiman, Friedman, Olshen and Stone, Classification and Regression Trees (1984): Gini, two-way splits of "
-        "nodes of more than 5 rows, cost-complexity pruning by 10-fold cross-validation and the 1-SE rule.",
+        "nodes of more than 5 rows, pruned by errors and leaves, by 10-fold cross-validation and the 1-SE rule.",
     ),
     "stump": Preset(
         {"criterion": "entropy", "nominal": "multiway", "max_depth": 1},

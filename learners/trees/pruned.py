@@ -75,7 +75,7 @@ class PrunedTreeEstimator(TreeEstimator):
     pruning: str = choice("none", ("none", "reduced-error", "cost-complexity"), "How the grown tree is pruned.")
     alpha: float = real(
         0.0,
-        "Least decrease of impurity per leaf, as a share of all weight.",
+        "Least decrease of impurity (or of what decisions lose) per leaf, as a share of all weight.",
         minimum=0,
         only_with=_BY_COST | {"alpha_choice": ("given",)},
     )

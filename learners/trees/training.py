@@ -19,7 +19,7 @@ from learners.trees.build import grow_tree
 from learners.trees.cells import by_column
 from learners.trees.nodes import Nodes
 from learners.trees.pruning.alpha_choice import Judge, PruningPath, choose_alpha, pruning_path
-from learners.trees.pruning.cost_complexity import prune_cost_complexity
+from learners.trees.pruning.cost_complexity import error_risks, impurity_risks, prune_cost_complexity
 from learners.trees.pruning.reduced_error import class_losses, prune_reduced_error, squared_losses
 from learners.trees.setup import GrowthOptions
 from learners.trees.traverse import PackedTree, pack
@@ -40,6 +40,7 @@ class Training:
         weights: shape (n,), >= 0.
         options: how to grow.
         utility: see :mod:`learners.decisions`.
+        by_error: what pruning at a price of a leaf counts: what decisions lose in place of impurity.
     """
 
     table: Table
@@ -48,6 +49,7 @@ class Training:
     weights: FloatArray
     options: GrowthOptions
     utility: FloatArray | None = None
+    by_error: bool = False
 
     def grown(self, progress: Progress) -> Nodes:
         """The tree of all rows of positive weight."""
@@ -71,6 +73,10 @@ class Training:
     def lost(self) -> FloatArray:
         """What a decision loses for each true class; empty for regression."""
         return regrets(self.utility, self.n_classes)
+
+    def risks(self, nodes: Nodes) -> FloatArray:
+        """By which a tree is pruned at a price of a leaf, shape (N,)."""
+        return error_risks(nodes, self.utility) if self.by_error else impurity_risks(nodes)
 
     def codes(self, rows: IntArray) -> IntArray | None:
         """Class codes of some rows, by which to stratify; ``None`` for regression."""
@@ -112,7 +118,7 @@ def grow_and_price(
     rows = training.rows
     if rule == "given" or len(rows) < 2:
         nodes = training.grown(progress)
-        path = pruning_path(nodes, float(alpha))
+        path = pruning_path(nodes, float(alpha), training.risks)
     else:
         plan = k_fold(len(rows), min(int(folds), len(rows)), int(seed), training.codes(rows))
         assignment = np.full(len(training.weights), -1, dtype=np.int32)
@@ -125,8 +131,8 @@ def grow_and_price(
             grown = part.grown(portion(progress, fold + 1, len(plan) + 1))
             return grown, part.packed(finish(grown))
 
-        path = choose_alpha(nodes, grow_without, assignment, judge_of(training), rule)
-    return prune_cost_complexity(nodes, alpha=path.alpha), path
+        path = choose_alpha(nodes, grow_without, assignment, judge_of(training), rule, training.risks)
+    return prune_cost_complexity(nodes, alpha=path.alpha, risks=training.risks(nodes)), path
 
 
 def judge_of(training: Training) -> Judge:

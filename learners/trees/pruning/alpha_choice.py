@@ -27,6 +27,8 @@ from learners.trees.traverse import PackedTree
 from learners.types import Array, FloatArray, Int32Array, IntArray
 
 GIVEN, LEAST_ERROR, ONE_STANDARD_ERROR = "given", "cv-min", "cv-1se"
+#: Gives the risk of each node, see :mod:`learners.trees.pruning.cost_complexity`.
+RisksOf = Callable[[Nodes], FloatArray]
 #: Errors nearer than this share of the largest are equal: sums of weights round.
 _TIE = 1e-12
 #: Rows whose cells are copied at a time.
@@ -39,7 +41,7 @@ class PruningPath:
 
     Attributes:
         alphas: float64 (T,), where each tree's reign begins.
-        impurities: float64 (T,), the total impurity of its leaves.
+        impurities: float64 (T,), the total impurity of its leaves, or what their rows lose: what pruning counts.
         leaves: int64 (T,), their number.
         alpha: the price that was taken.
         folds: number of folds; 0 if alpha was given.
@@ -99,9 +101,9 @@ class Judge:
         return tie_width(self.utility) if self.utility.size else 0.0
 
 
-def pruning_path(nodes: Nodes, alpha: float) -> PruningPath:
+def pruning_path(nodes: Nodes, alpha: float, risks_of: RisksOf) -> PruningPath:
     """The path of a tree that is pruned at a given price."""
-    alphas, impurities, leaves = cost_complexity_path(nodes)
+    alphas, impurities, leaves = cost_complexity_path(nodes, risks_of(nodes))
     return PruningPath(alphas, impurities, leaves, alpha, 0, _NOTHING, _NOTHING, _NOTHING)
 
 
@@ -111,6 +113,7 @@ def choose_alpha(
     assignment: Int32Array,
     judge: Judge,
     rule: str,
+    risks_of: RisksOf,
 ) -> PruningPath:
     """Judge every tree of the path by cross-validation.
 
@@ -120,14 +123,17 @@ def choose_alpha(
         assignment: int32 (n,), the fold in which a row is judged; -1 for rows that are not.
         judge: see there.
         rule: ``cv-min`` or ``cv-1se``.
+        risks_of: what trees are pruned by.
     """
-    alphas, impurities, leaves = cost_complexity_path(nodes)
+    alphas, impurities, leaves = cost_complexity_path(nodes, risks_of(nodes))
     prices = np.append(np.sqrt(alphas[:-1]) * np.sqrt(alphas[1:]), np.inf)
     sums = np.zeros((2, len(prices)))
     folds = int(assignment.max(initial=-1)) + 1
     for fold in range(folds):
         grown, packed = grow_without(fold)
-        sums += _losses(grown, packed, prices, judge, np.flatnonzero(assignment == fold))
+        starts, slack = node_alphas(grown, risks_of(grown))
+        stops = np.where(grown.test == LEAF, 0, np.searchsorted(prices, starts - slack)).astype(np.int64)
+        sums += _losses(packed, stops, len(prices), judge, np.flatnonzero(assignment == fold))
     own = judge.weights[assignment >= 0]
     errors = sums[0] / own.sum()
     spread = np.maximum(sums[1] / own.sum() - errors**2, 0.0)
@@ -145,11 +151,9 @@ def _chosen(errors: FloatArray, standard_errors: FloatArray, rule: str) -> int:
     return int(np.flatnonzero(errors <= bound + _TIE * errors.max())[-1])
 
 
-def _losses(nodes: Nodes, packed: PackedTree, prices: FloatArray, judge: Judge, rows: IntArray) -> FloatArray:
+def _losses(packed: PackedTree, stops: IntArray, n_prices: int, judge: Judge, rows: IntArray) -> FloatArray:
     """Sums of weighted losses and of their squares at every price, shape (2, T)."""
-    alphas, slack = node_alphas(nodes)
-    stops = np.where(nodes.test == LEAF, 0, np.searchsorted(prices, alphas - slack)).astype(np.int64)
-    sums = np.zeros((2, len(prices) + 1))
+    sums = np.zeros((2, n_prices + 1))
     for start in range(0, len(rows), _ROWS_AT_ONCE):
         _judge_some(packed, stops, judge, rows[start : start + _ROWS_AT_ONCE], sums)
     return np.cumsum(sums, axis=1)[:, :-1]

@@ -1,8 +1,9 @@
 """Cost-complexity pruning: CART's nested sequence of trees and the alpha at which each begins.
 
 Breiman, Friedman, Olshen and Stone, "Classification and Regression Trees" (1984), chapter 3. A
-tree's cost is the weighted impurity of its leaves plus alpha times their number. A node becomes a
-leaf at the alpha where that costs no more than the best pruned form of its subtree.
+tree's cost is the risk of its leaves plus alpha times their number. A node becomes a leaf at the
+alpha where that costs no more than the best pruned form of its subtree. The risk of a node is what
+its rows lose by the best decision for all of them, as in the book, or their impurity.
 
 As alpha grows, the best form of a subtree loses one descendant's subtree after another: a list of
 steps (alpha, rise of impurity, fall of leaves). A node's own alpha lies where its line meets that
@@ -15,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from learners._accel import inner_kernel, kernel
+from learners.decisions import expected_utility, regrets
 from learners.errors import ParameterError
 from learners.trees.nodes import LEAF, Nodes
 from learners.trees.pruning.compaction import cut
@@ -24,63 +26,80 @@ from learners.types import BoolArray, FloatArray, Int8Array, Int32Array, IntArra
 TIE = 1e-12
 
 
-def cost_complexity_path(nodes: Nodes) -> tuple[FloatArray, FloatArray, IntArray]:
-    """The alphas at which the best pruned tree changes, its total leaf impurity from there on, and its leaves.
+def impurity_risks(nodes: Nodes) -> FloatArray:
+    """Impurity of each node by its share of the training weight, float64 (N,)."""
+    risks: FloatArray = nodes.impurity * (nodes.weight / nodes.weight[0])
+    return risks
+
+
+def error_risks(nodes: Nodes, utility: FloatArray | None = None) -> FloatArray:
+    """What the training rows of each node lose by the best decision for all of them, by the training weight, (N,).
+
+    Args:
+        nodes: of a classification tree without leaf estimates.
+        utility: shape (K, K), see :mod:`learners.decisions`; ``None``: a wrong decision loses 1.
+    """
+    if utility is None:
+        losses = nodes.weight - nodes.value.max(axis=1)
+    else:
+        losses = expected_utility(nodes.value, regrets(utility, len(utility))).min(axis=1)
+    risks: FloatArray = losses / nodes.weight[0]
+    return risks
+
+
+def cost_complexity_path(nodes: Nodes, risks: FloatArray | None = None) -> tuple[FloatArray, FloatArray, IntArray]:
+    """The alphas at which the best pruned tree changes, the total risk of its leaves from there on, and their number.
+
+    Args:
+        nodes: any tree.
+        risks: shape (N,); ``None``: :func:`impurity_risks`.
 
     Returns:
         Three arrays of one length; the first alpha is 0, the last leaves the root alone. Nodes with
         the same alpha are pruned in one step, as CART does.
     """
-    alpha, rise, fall, happens = _alphas(nodes)
+    risks = impurity_risks(nodes) if risks is None else risks
+    alpha, rise, fall, happens = _pruning_steps(nodes.test, nodes.parent, nodes.n_children, risks)
     order = np.flatnonzero(happens)
     order = order[np.argsort(alpha[order], kind="stable")]
-    total = float(_risks(nodes)[nodes.test == LEAF].sum())
+    total = float(risks[nodes.test == LEAF].sum())
     alphas = np.concatenate(([0.0], alpha[order]))
-    impurities = total + np.concatenate(([0.0], np.cumsum(rise[order])))
+    totals = total + np.concatenate(([0.0], np.cumsum(rise[order])))
     last_of_step = np.append(np.diff(alphas) > TIE * alphas[-1], True)
     first_of_step = np.insert(last_of_step[:-1], 0, True)
     leaves = nodes.n_leaves - np.concatenate(([0], np.cumsum(fall[order])))
-    return alphas[first_of_step], impurities[last_of_step], leaves[last_of_step]
+    return alphas[first_of_step], totals[last_of_step], leaves[last_of_step]
 
 
-def prune_cost_complexity(nodes: Nodes, *, alpha: float) -> Nodes:
+def prune_cost_complexity(nodes: Nodes, *, alpha: float, risks: FloatArray | None = None) -> Nodes:
     """The smallest tree that is best at this price of a leaf.
 
     Args:
-        nodes: any tree; ``impurity`` is what counts as its error.
-        alpha: >= 0, in the unit of ``impurity``.
+        nodes, risks: as for :func:`cost_complexity_path`.
+        alpha: >= 0, in the unit of the risks.
 
     Raises:
         ParameterError: alpha is negative or no number.
     """
     if not alpha >= 0:
         raise ParameterError(f"alpha must be >= 0; it is {alpha}", field="alpha")
-    alphas, slack = node_alphas(nodes)
+    alphas, slack = node_alphas(nodes, risks)
     return cut(nodes, alphas <= alpha + slack)
 
 
-def node_alphas(nodes: Nodes) -> tuple[FloatArray, float]:
+def node_alphas(nodes: Nodes, risks: FloatArray | None = None) -> tuple[FloatArray, float]:
     """The price of a leaf from which each node is one, infinite for leaves, and how far prices may round."""
-    alphas, _, _, _ = _alphas(nodes)
+    risks = impurity_risks(nodes) if risks is None else risks
+    alphas, _, _, _ = _pruning_steps(nodes.test, nodes.parent, nodes.n_children, risks)
     finite = alphas[np.isfinite(alphas)]
     return alphas, TIE * float(finite.max(initial=0.0))
-
-
-def _risks(nodes: Nodes) -> FloatArray:
-    """Impurity of each node by its share of the training weight."""
-    risks: FloatArray = nodes.impurity * (nodes.weight / nodes.weight[0])
-    return risks
-
-
-def _alphas(nodes: Nodes) -> tuple[FloatArray, FloatArray, IntArray, BoolArray]:
-    return _pruning_steps(nodes.test, nodes.parent, nodes.n_children, _risks(nodes))
 
 
 @kernel
 def _pruning_steps(
     test: Int8Array, parent: Int32Array, n_children: Int32Array, risk: FloatArray
 ) -> tuple[FloatArray, FloatArray, IntArray, BoolArray]:
-    """Each inner node's alpha, the rise of impurity and fall of leaves then, and whether it still stands.
+    """Each inner node's alpha, the rise of risk and fall of leaves then, and whether it still stands.
 
     Children before parents. ``heap[node]`` is the top of the heap of the steps below the node;
     ``pruned_risk`` and ``pruned_leaves`` describe the subtree after all these steps.

@@ -11,7 +11,8 @@ from learners.persist import load
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.pruning.alpha_choice import PruningPath
 from learners.trees.regressor import DecisionTreeRegressor
-from tests.learners.tables import read
+from tests.learners.tables import read, read_file
+from tests.shared import generated_path
 
 FOLDS = 5
 
@@ -84,6 +85,21 @@ def test_the_standard_error_of_a_share_is_carts():
     assert path.leaves[-1] == 1
 
 
+def test_by_errors_path_and_choice_are_rparts():
+    """R's rpart 4.1.19 on the same rows and folds: ``rpart(digit ~ ., method = "class", control = rpart.control(cp = 0,
+    minsplit = 6, minbucket = 1, xval = folds))``, its ``cptable`` times the root's 170 errors.
+    """
+    table, target = read_file(generated_path("led7-train200.csv"), "digit")
+    model = DecisionTreeClassifier.from_params({"preset": "cart"}).fit(table, target)
+    path = model.pruning_path_
+    assert path.leaves.tolist() == [23, 19, 12, 10, 9, 7, 6, 4, 3, 1]
+    np.testing.assert_allclose(path.impurities * 200, [42, 44, 51, 55, 62, 82, 93, 117, 132, 170])
+    np.testing.assert_allclose(path.alphas * 200, [0, 0.5, 1, 2, 7, 10, 11, 12, 15, 19], atol=1e-12)
+    np.testing.assert_allclose(path.errors, [0.325, 0.325, 0.305, 0.305, 0.355, 0.485, 0.54, 0.595, 0.67, 0.85])
+    np.testing.assert_allclose(path.standard_errors[[0, 3, -1]], [0.03311910, 0.03255572, 0.02524876], rtol=1e-6)
+    assert model.n_leaves_ == 10
+
+
 def by_predictions(model, table, target, codes):
     """The errors of each price when every fold's tree is pruned and asked for itself."""
     path = model.pruning_path_
@@ -99,7 +115,8 @@ def by_predictions(model, table, target, codes):
     return wrong.mean(axis=1)
 
 
-def test_rows_with_missing_values_are_judged_as_they_would_be_answered():
+@pytest.mark.parametrize("cost", ["impurity", "error"])
+def test_rows_with_missing_values_are_judged_as_they_would_be_answered(cost):
     table, target = read("hepatitis", "Class")
     model = DecisionTreeClassifier(
         pruning="cost-complexity",
@@ -108,6 +125,7 @@ def test_rows_with_missing_values_are_judged_as_they_would_be_answered():
         min_leaf=3,
         leaf_estimate="laplace",
         nominal="multiway",
+        pruning_cost=cost,
     ).fit(table, target)
     assert np.isnan(table.values).any()
     np.testing.assert_allclose(model.pruning_path_.errors, by_predictions(model, table, target, target.codes))

@@ -54,7 +54,7 @@ def test_explicit_parameters_override_the_presets():
         ("decision-tree-classifier", {"preset": "c45", "pruning": "none"}, {"subtree_raising"}),
         ("decision-tree-classifier", {"preset": "c45", "pruning": "cost-complexity"}, {"subtree_raising"}),
         ("decision-tree-classifier", {"preset": "c45", "criterion": "gini"}, {"threshold_penalty"}),
-        ("decision-tree-classifier", {"preset": "cart", "pruning": "none"}, {"alpha_choice"}),
+        ("decision-tree-classifier", {"preset": "cart", "pruning": "none"}, {"alpha_choice", "pruning_cost"}),
         ("decision-tree-classifier", {"preset": "cart", "alpha_choice": "given", "alpha": 0.1}, set()),
         ("decision-tree-regressor", {"preset": "cart", "pruning": "none"}, {"alpha_choice"}),
         ("model-tree-regressor", {"preset": "m5", "pruning": "none"}, set()),

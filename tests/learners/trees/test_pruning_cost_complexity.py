@@ -1,10 +1,15 @@
+import itertools
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from learners.errors import ParameterError
-from learners.trees.pruning.cost_complexity import cost_complexity_path, prune_cost_complexity
+from learners.trees.nodes import LEAF
+from learners.trees.pruning.cost_complexity import cost_complexity_path, error_risks, prune_cost_complexity
 from tests.learners.trees.peers import chain, nodes_of_peer
 
 
@@ -95,3 +100,38 @@ def test_half_a_million_levels():
     assert (np.diff(alphas) > 0).all()
     assert (np.diff(impurities) > 0).all()
     assert impurities[-1] == pytest.approx(nodes.impurity[0])
+
+
+def pruned_forms(nodes, node=0):
+    """The leaves of every tree that pruning can leave of a subtree."""
+    if nodes.test[node] == LEAF:
+        return [[node]]
+    below = itertools.product(*(pruned_forms(nodes, child) for child in nodes.children(node)))
+    return [[node], *([leaf for form in forms for leaf in form] for forms in below)]
+
+
+def least_loss(counts, utility):
+    """By the definition: the best decision of one class for all rows of a node."""
+    best = utility.max(axis=0)
+    return min(sum(count * (best[true] - row[true]) for true, count in enumerate(counts)) for row in utility)
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    utility=st.none() | st.lists(st.integers(-5, 5), min_size=9, max_size=9).map(lambda flat: np.reshape(flat, (3, 3))),
+    sixtieths=st.integers(0, 120),
+)
+def test_by_errors_the_pruned_tree_is_the_smallest_of_least_cost(seed, utility, sixtieths):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(60, 2)), rng.integers(0, 3, 60)
+    nodes, _ = nodes_of_peer(DecisionTreeClassifier(random_state=0, max_leaf_nodes=8).fit(X, y).tree_)
+    counts, wanted = np.rint(nodes.value).astype(int), np.eye(3, dtype=int) if utility is None else utility
+    losses = [least_loss(one, wanted) for one in counts.tolist()]
+    risks = error_risks(nodes, None if utility is None else utility.astype(float))
+    np.testing.assert_allclose(risks, np.array(losses) / 60, atol=1e-15)
+    costs = {len(leaves): [] for leaves in pruned_forms(nodes)}
+    for leaves in pruned_forms(nodes):
+        costs[len(leaves)].append(2 * sum(losses[leaf] for leaf in leaves) + sixtieths * len(leaves))
+    least = min(min(of_size) for of_size in costs.values())
+    pruned = prune_cost_complexity(nodes, alpha=sixtieths / 2 / 60, risks=risks)
+    assert pruned.n_leaves == min(size for size, of_size in costs.items() if min(of_size) == least)
