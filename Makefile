@@ -60,6 +60,10 @@ bench: setup-dev ## run the benchmarks side by side with their peers (long; see 
 	$(BIN)/python benchmarks/neural_growing.py
 	$(BIN)/python benchmarks/neural_pruning.py
 	$(BIN)/python benchmarks/ensembles.py
+	$(BIN)/python benchmarks/published_trees.py
+	$(BIN)/python benchmarks/published_splits.py
+	$(BIN)/python benchmarks/model_trees.py
+	$(BIN)/python benchmarks/rules.py
 	$(BIN)/python benchmarks/published_ensembles.py
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/recurrent.py
