@@ -1,4 +1,4 @@
-"""Options of the trees two by two: each pair works from fit to file, or is refused in words that name both."""
+"""Options of trees and rule sets two by two: each pair works from fit to file, or is refused and both are named."""
 
 from itertools import combinations
 
@@ -8,9 +8,13 @@ import pytest
 from learners.checks import samples
 from learners.errors import ParameterError
 from learners.persist import dump, load
+from learners.rules import RuleSetClassifier
+from learners.rules.access import rules_of
 from learners.trees.classifier import DecisionTreeClassifier
+from learners.trees.model_tree.estimator import ModelTreeRegressor
 from learners.trees.regressor import DecisionTreeRegressor
 
+LEARNERS = (DecisionTreeClassifier, DecisionTreeRegressor, ModelTreeRegressor, RuleSetClassifier)
 #: Other values than the default of parameters that are numbers or objects.
 VALUES = {
     "max_depth": [3],
@@ -31,6 +35,12 @@ VALUES = {
     "oblique_l2": [0.1],
     "costs": [{"height": 4.0}],
     "cost_exponent": [0.5],
+    "min_deviation": [0.3],
+    "pruning_multiplier": [1.0],
+    "smoothing": [0.0],
+    "theory_weight": [0.1],
+    "redundancy": [2.0],
+    "max_rules": [2],
     "stop_significance": [0.2],
     "class_weight": [{"low": 3.0}],
     "utility": [{"low": {"middle": -4.0, "high": -1.0}, "middle": {"low": -2.0}, "high": {"low": -3.0, "middle": 1.0}}],
@@ -65,12 +75,22 @@ def needed(learner, names):
 def works(learner, params, sample):
     model = learner(**params).fit(sample.table, sample.target)
     answers = model.predict(sample.table)
+    check_rules(model, sample.table, answers)
     assert len(model.explain(sample.table.take(np.arange(3)))) == 3
     data = dump(model.get_state())
     copy = learner.from_state(load(data))
     np.testing.assert_array_equal(copy.predict(sample.table), answers)
     assert copy.get_params() == model.get_params()
     assert dump(copy.get_state()) == data
+
+
+def check_rules(model, table, answers):
+    """The rules say what the model answers."""
+    said = rules_of(model).predict(table)
+    if answers.dtype.kind == "f":
+        np.testing.assert_allclose(said, answers, rtol=1e-9, atol=1e-9)
+    else:
+        assert said.tolist() == answers.tolist()
 
 
 def completed(learner, chosen):
@@ -104,7 +124,7 @@ def settings_with(learner, pairs_to_try):
         yield params
 
 
-@pytest.mark.parametrize("learner", [DecisionTreeClassifier, DecisionTreeRegressor], ids=lambda one: one.name)
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: one.name)
 def test_every_pair_works_or_is_refused_by_name(learner):
     sample = samples.mixed(learner.capabilities, rows=60)
     declared = {parameter.name: parameter for parameter in learner.parameters()}
@@ -129,7 +149,7 @@ def test_every_pair_works_or_is_refused_by_name(learner):
         works(learner, params, sample)
 
 
-@pytest.mark.parametrize("learner", [DecisionTreeClassifier, DecisionTreeRegressor], ids=lambda one: one.name)
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: one.name)
 def test_each_option_alone_is_refused_unless_what_it_is_for_is_there(learner):
     sample = samples.mixed(learner.capabilities, rows=40)
     declared = {parameter.name: parameter for parameter in learner.parameters()}
