@@ -25,7 +25,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from learners.reasons.among_numbers import AmongNumbers, among_counts
+from learners.reasons.among_numbers import AmongNumbers, among_tests
 from learners.reasons.boxes import boxes_of
 from learners.reasons.demands import scaled_steps, steps_between
 from learners.reasons.mixed_seeker import MixedSeeker
@@ -116,7 +116,8 @@ class MixedSearch:
             self._boxes = None if len(learner.tree_.combined) else boxes_of(learner)
             self._judge_singles()
             if seeker.steps.by_distance and self._boxes is None:
-                self._among = among_counts(seeker, row, self._reach.below, self._allowance)
+                known = self._judged >= self._tested
+                self._among = among_tests(seeker, row, self._reach.below, self._allowance, singles_known=known)
 
     def next_before(self, key: Key | None) -> Way | None:
         """The next nearest row that comes before ``key``, of all if None; None where there is none left.
@@ -166,7 +167,7 @@ class MixedSearch:
         else:
             singles = SingleChanges(self._boxes, row, self._reach.below, seeker.margins, seeker.slack, seeker.steps)
             self._allowance.spend(singles.looked_at)
-        self._judged = singles.judged
+        self._judged, self._tested = singles.judged, frozenset(singles.columns)
         for way in singles.nearest(seeker.hold):
             self._push(seeker.steps.key(way.cost, way.distance), way)
         for column in singles.columns:

@@ -14,7 +14,6 @@ import numpy as np
 from learners.reasons.near_nodes import NearNodes
 from learners.reasons.near_tree import Key
 from learners.reasons.stretched import NEVER, Stretched
-from learners.reasons.stretches import Stretches
 from learners.trees.combined.tests import NUMBER
 from learners.trees.estimator import FittedTree
 from learners.types import BoolArray, FloatArray, IntArray
@@ -64,12 +63,7 @@ class NearCounts:
         row: shape (d,).
         below: where the row goes from each node; the node itself at a leaf and where it is divided; shape (N,).
         margins: of the answers of all nodes, shape (N, J).
-        stretches: of the tree.
-        numbers: that may change.
-
-    Attributes:
-        may_flip_sums: whether all values of some weighted sum are known, and one may change: then what is found is not
-            right.
+        numbers: that may change, and sums that they may change.
     """
 
     def __init__(
@@ -78,7 +72,6 @@ class NearCounts:
         row: FloatArray,
         below: IntArray,
         margins: FloatArray,
-        stretches: Stretches,
         numbers: Stretched,
     ) -> None:
         nodes, d = learner.tree_, len(row)
@@ -88,10 +81,10 @@ class NearCounts:
         column[numbers.columns] = np.arange(len(numbers.columns))
         #: By node the number on which it is a test; -1 of others.
         self._column = np.where(self._is_leaf, -1, column[nodes.feature])
-        self._set_intervals(learner, stretches)
-        self._set_terms(row, stretches, column)
+        self._set_intervals(learner)
+        self._set_terms(row, column)
 
-    def _set_intervals(self, learner: FittedTree, stretches: Stretches) -> None:
+    def _set_intervals(self, learner: FittedTree) -> None:
         """By node the stretches that lead there from the test above, if that is on a number that may change."""
         nodes, numbers = self._nodes, self._numbers
         low, high = nodes.child_bounds(np.array([column.is_numeric for column in learner.columns_]))
@@ -99,33 +92,30 @@ class NearCounts:
         self._begin, self._end = np.zeros(len(low), np.int64), np.zeros(len(low), np.int64)
         for place, (first, last) in enumerate(zip(numbers.first.tolist(), numbers.last.tolist(), strict=True)):
             ids = np.flatnonzero(column == place)
-            cuts, bottom, top = stretches.high[first:last], low[ids], high[ids]
+            cuts, bottom, top = numbers.high[first:last], low[ids], high[ids]
             begin = np.where(bottom == np.inf, len(cuts) + 1, np.searchsorted(cuts, bottom) + 1)
             self._begin[ids] = first + np.where(bottom == -np.inf, 0, begin)
             self._end[ids] = first + np.where(top == np.inf, len(cuts) + 1, np.searchsorted(cuts, top) + 1)
         exists = (column >= 0) & (self._begin < self._end)
         #: What taking a branch costs at least, by node below a test on a number.
         self._price = np.full(len(low), NEVER)
-        self._price[exists] = numbers.least(self._begin[exists], self._end[exists])
+        self._price[exists] = numbers.farther(self._begin[exists], self._end[exists])
 
-    def _set_terms(self, row: FloatArray, stretches: Stretches, column: IntArray) -> None:
+    def _set_terms(self, row: FloatArray, column: IntArray) -> None:
         """The terms on numbers that may change, and by node what the others come to."""
         nodes, numbers, d = self._nodes, self._numbers, len(row)
         self._held, self._unknown, self._need = (np.zeros(len(nodes.feature), np.int64) for _ in range(3))
         found: list[tuple[int, int, int, bool]] = []
-        self.may_flip_sums = False
         for node in np.flatnonzero(nodes.feature >= d).tolist():
             test = nodes.combined.tests[int(nodes.feature[node]) - d]
             if test.is_sum:
-                features = [term.feature for term in test.terms]
-                self.may_flip_sums |= not np.isnan(row[features]).any() and not numbers.fixed[features].all()
                 continue
             self._need[node] = test.need
             for term in test.terms:
                 place = int(column[term.feature])
                 if place >= 0 and term.kind == NUMBER:
                     first, last = int(numbers.first[place]), int(numbers.last[place])
-                    cut = first + int(np.searchsorted(stretches.high[first:last], term.number)) + 1
+                    cut = first + int(np.searchsorted(numbers.high[first:last], term.number)) + 1
                     found.append((node, place, cut, not term.negated))
                 else:
                     holds = term.holds(float(row[term.feature]))
@@ -180,7 +170,9 @@ class NearCounts:
 
     def _after(self, open_: _Open, at: _Frontier, n: int, most: float) -> _Frontier:
         """What comes below nodes of which the first has place ``n``, and costs so much at most."""
-        steps = self._below_tests(open_, at), self._below_terms(open_, at)
+        steps = [self._below_tests(open_, at)]
+        if len(open_.terms.node):
+            steps.append(self._below_terms(open_, at))
         above, column, begin, end, node, held = (np.concatenate(one) for one in zip(*steps, strict=True))
         is_count = np.arange(len(above)) >= len(steps[0].above)
         old_begin, old_end = at.begin[above, column], at.end[above, column]
@@ -189,7 +181,8 @@ class NearCounts:
         above, column, begin, end = above[exists], column[exists], begin[exists], end[exists]
         price = at.price[above] + self._numbers.least(begin, end)
         price -= self._numbers.least(old_begin[exists], old_end[exists])
-        near = np.flatnonzero((price <= most) & (price < NEVER))
+        far = np.maximum(price, self._numbers.farther(begin, end))
+        near = np.flatnonzero((far <= most) & (far < NEVER))
         above, column, place = above[near], column[near], np.arange(len(near))
         node, held, is_count = node[exists[near]], held[exists[near]], is_count[exists[near]]
         boxes = at.begin[above], at.end[above]

@@ -22,7 +22,7 @@ import numpy as np
 from learners.reasons.near_ends import NearNumbers
 from learners.reasons.near_tree import Key
 from learners.reasons.region_steps import Way
-from learners.reasons.stretched import Stretched
+from learners.reasons.stretched import NEVER, Stretched
 from learners.types import Array, BoolArray, FloatArray, IntArray
 
 #: Regions that are cut at once, and most items times regions of them.
@@ -41,7 +41,7 @@ _TIE = 1e-9
 
 
 @dataclass(slots=True)
-class _Region:
+class Region:
     """Rows, by what they differ in.
 
     Attributes:
@@ -53,6 +53,7 @@ class _Region:
         reached: the items that the nearest row reaches.
         margins: of its answer, shape (J,).
         cuts: where it is cut, one after the other: columns, and the stretches before which.
+        way: the nearest row, if its stretches do not tell it.
     """
 
     key: Key
@@ -64,6 +65,7 @@ class _Region:
     reached: IntArray
     margins: FloatArray
     cuts: list[tuple[int, int]]
+    way: Way | None = None
 
     def keep(self, column: int, low: int, high: int) -> None:
         """Leave out all but some stretches of a column."""
@@ -90,6 +92,9 @@ class NumberSearch:
         limit: its key, or the one that was given.
     """
 
+    #: What a part takes beside its items, in the time of so many.
+    _ITEMS_MORE = 0
+
     def __init__(
         self, numbers: Stretched, near: NearNumbers, slack: float, limit: Key, holds: Callable[[FloatArray], BoolArray]
     ) -> None:
@@ -98,12 +103,11 @@ class NumberSearch:
         self._numbers, self._near, self._slack, self._holds = numbers, near, slack, holds
         self._weighted = (near.margins * near.shares).T.copy()
         self._softness = _SOFT * float(np.abs(near.margins).max(initial=0.0)) or 1.0
-        self._heap: list[tuple[Key, int, _Region]] = []
+        self._heap: list[tuple[Key, int, Region]] = []
         self._count = itertools.count()
-        own = numbers.own[:, None]
-        outside = ((near.begin > own) | (near.end <= own)).sum(axis=0).astype(np.int16)
+        outside = self._outside(numbers.own)
         prices = near.asks.sum(axis=0)
-        whole = _Region((0.0, 0.0), numbers.first, numbers.last, numbers.own, prices, outside, *self._way(outside), [])
+        whole = Region((0.0, 0.0), numbers.first, numbers.last, numbers.own, prices, outside, *self._way(outside), [])
         self._look_at([whole])
 
     def run(self, spend: Callable[[int], bool], until: float = 0.0) -> bool:
@@ -116,10 +120,10 @@ class NumberSearch:
         n_items = len(self._near.shares)
         at_once = max(1, min(_AT_ONCE, _MOST_CELLS // n_items))
         while not self.is_complete and self.limit[0] >= until:
-            regions: list[_Region] = []
+            regions: list[Region] = []
             while len(regions) < at_once and not self.is_complete:
                 regions.append(heapq.heappop(self._heap)[2])
-            if not spend(n_items * sum(1 + len(one.cuts) for one in regions)):
+            if not spend((n_items + self._ITEMS_MORE) * sum(1 + len(one.cuts) for one in regions)):
                 heapq.heappush(self._heap, (regions[0].key, -1, regions[0]))
                 return False
             self._look_at([part for one in regions for part in self._parts(one)])
@@ -130,12 +134,18 @@ class NumberSearch:
         """Whether no region is left that may be nearer than what was found."""
         return not self._heap or self._heap[0][0] >= self.limit
 
+    def _outside(self, stretch: IntArray) -> Array:
+        """Of each item how many numbers of a row with these stretches do not lead there."""
+        own, near = stretch[:, None], self._near
+        outside: Array = ((near.begin > own) | (near.end <= own)).sum(axis=0).astype(np.int16)
+        return outside
+
     def _way(self, outside: Array) -> tuple[IntArray, FloatArray]:
         """The items that a nearest row reaches, and the margins of its answer."""
         reached = np.flatnonzero(outside == 0)
         return reached, self._weighted[reached].sum(axis=0)
 
-    def _parts(self, region: _Region) -> Iterator[_Region]:
+    def _parts(self, region: Region) -> Iterator[Region]:
         """The parts of a region: those that its cuts take from the nearest row, and what is left."""
         near, next_ = self._near, self._numbers.next
         for column, cut in region.cuts:
@@ -154,7 +164,7 @@ class NumberSearch:
             region.prices[~below if is_up else ~above] = np.inf
         yield region
 
-    def _beyond(self, region: _Region, column: int, to: int) -> _Region | None:
+    def _beyond(self, region: Region, column: int, to: int) -> Region | None:
         """The rows of a region that take a stretch of a column or one beyond, if they may be near enough."""
         near, price, at = self._near, self._numbers.price, int(region.stretch[column])
         stretch = region.stretch.copy()
@@ -167,27 +177,40 @@ class NumberSearch:
         prices -= np.maximum(asks, price[at])
         outside = region.outside + ((begin <= at) & (at < end))
         outside -= (begin <= to) & (to < end)
-        return _Region(key, region.low, region.high, stretch, prices, outside, *self._way(outside), [])
+        return Region(key, region.low, region.high, stretch, prices, outside, *self._way(outside), [])
 
-    def _look_at(self, regions: list[_Region]) -> None:
+    def _look_at(self, regions: list[Region]) -> None:
         """Leave regions out, take their nearest rows, or put them off."""
         margins = np.array([one.margins for one in regions])
         for place in np.flatnonzero((margins >= -self._slack).all(axis=1)).tolist():
             one = regions[place]
             if one.key < self.limit and self._near.leaves[one.reached].sum() > 1:
-                way = self._numbers.way(one.stretch)
+                way = one.way or self._numbers.way(one.stretch)
                 if (one.margins >= self._slack).all() or self._holds(way.cells[None])[0]:
                     self.best, self.limit = way, one.key
-        weights = np.exp((margins.min(axis=1, keepdims=True) - margins) / self._softness)
-        weights[weights < _FAINT] = 0.0
-        weights /= weights.sum(axis=1, keepdims=True)
-        waiting = self._bounded(regions, weights, some_gain=True)
+        waiting = self._bounded(regions, self._weights(margins), some_gain=True)
         if waiting:  # what the mean of the margins promises is nothing more than what the nearest row has
             weights = (margins == margins.min(axis=1, keepdims=True)).astype(float)
             weights /= weights.sum(axis=1, keepdims=True)
             self._bounded([regions[place] for place in waiting], weights[waiting], some_gain=False)
 
-    def _bounded(self, regions: list[_Region], weights: FloatArray, *, some_gain: bool) -> list[int]:
+    def _weights(self, margins: FloatArray) -> FloatArray:
+        """How much each margin counts where nearest rows have these, shape (R, J)."""
+        weights: FloatArray = np.exp((margins.min(axis=1, keepdims=True) - margins) / self._softness)
+        weights[weights < _FAINT] = 0.0
+        weights /= weights.sum(axis=1, keepdims=True)
+        return weights
+
+    def _worth(self, prices: list[FloatArray], weights: FloatArray) -> FloatArray:
+        """What regions make of the items' own answers, shape (R, I), by their prices and some weights of the margins."""
+        worth = np.zeros((len(prices), len(self._near.shares)))
+        for one, own, of_margins in zip(prices, worth, weights, strict=True):
+            for place in np.flatnonzero(of_margins).tolist():
+                np.add(own, of_margins[place] * self._near.margins[place], out=own)
+            own[one > min(self.limit[0] * (1 + _TIE), NEVER)] = _LOW
+        return worth
+
+    def _bounded(self, regions: list[Region], weights: FloatArray, *, some_gain: bool) -> list[int]:
         """Put off the regions whose bound by some weights of the margins, shape (R, J), is not too low.
 
         Args:
@@ -199,11 +222,7 @@ class NumberSearch:
             The places of those where that is not so.
         """
         near = self._near
-        worth = np.zeros((len(regions), len(near.shares)))
-        for one, own, of_margins in zip(regions, worth, weights, strict=True):
-            for place in np.flatnonzero(of_margins).tolist():
-                np.add(own, of_margins[place] * near.margins[place], out=own)
-            own[one.prices > self.limit[0] * (1 + _TIE)] = _LOW
+        worth = self._worth([one.prices for one in regions], weights)
         best = near.clusters.lift(worth)
         waiting = []
         for place in np.flatnonzero(best[:, 0] >= -self._slack).tolist():
@@ -226,7 +245,7 @@ class NumberSearch:
                 heapq.heappush(self._heap, (one.key, next(self._count), one))
         return waiting
 
-    def _beside(self, region: _Region, worth: FloatArray, cluster: int) -> tuple[int, int] | None:
+    def _beside(self, region: Region, worth: FloatArray, cluster: int) -> tuple[int, int] | None:
         """Where the nearest row and the best other item of a cluster come apart: in the column that costs most."""
         items = self._near.clusters.members(cluster)
         items = items[(region.outside[items] > 0) & (worth[items] > _REACHED)]

@@ -32,6 +32,7 @@ class Stretched:
         fixed: which columns of the table may not change, shape (d,).
         columns: which numbers may, shape (C,).
         first, last: by column its first and last stretch.
+        low, high: the bounds of each stretch.
         own: the row's own stretch in each.
         price: by stretch what its nearest allowed value counts; infinite without one.
         next: by stretch the nearest allowed one from there on, away from the row's own; perhaps of another column.
@@ -40,6 +41,7 @@ class Stretched:
 
     def __init__(self, stretches: Stretches, row: FloatArray, steps: RegionSteps) -> None:
         firsts, self._row, self._steps = stretches.firsts, row, steps
+        self.low, self.high = stretches.low, stretches.high
         self.fixed = steps.wishes.fixed
         self.moves = (np.diff(firsts) > 0) & ~np.isnan(row) & ~self.fixed
         self.columns = np.flatnonzero(self.moves)
@@ -71,6 +73,10 @@ class Stretched:
         """What it costs at least to come to stretches from ``begin`` on, before ``end``; any shape."""
         least: FloatArray = np.maximum(self.above[begin], self.below[end - 1])
         return least
+
+    def farther(self, begin: IntArray, end: IntArray) -> FloatArray:
+        """How far a row is at least from stretches from ``begin`` on, before ``end``; no part of a sum of distances."""
+        return self.least(begin, end)
 
     def key(self, stretch: IntArray) -> Key:
         """What the nearest row with a stretch of each column is compared by."""

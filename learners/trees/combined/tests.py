@@ -179,15 +179,19 @@ class CombinedTests:
             return np.array([self.tests[test].value(cells[:, row].tolist()) for test, row in pairs])
         need, count, start = self.need[tests], self.n_terms[tests], self._start[tests]
         total, held, unknown = np.zeros(len(tests)), np.zeros(len(tests), np.int64), np.zeros(len(tests), np.int64)
+        has_counts = bool((need > 0).any())
         for place in range(int(count.max(initial=0))):
             at = np.flatnonzero(count > place)
             terms = start[at] + place
             own = cells[self.feature[terms], rows[at]]
             with np.errstate(over="ignore", invalid="ignore"):
                 total[at] += self.number[terms] * own
-            holds, known = self._hold(terms, own)
-            held[at] += holds & known
-            unknown[at] += ~known
+            if has_counts:
+                holds, known = self._hold(terms, own)
+                held[at] += holds & known
+                unknown[at] += ~known
+        if not has_counts:
+            return total
         counts = np.where(held >= need, 0.0, np.where(held + unknown >= need, np.nan, 1.0))
         return np.where(need == 0, total, counts)
 
