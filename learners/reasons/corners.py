@@ -1,4 +1,8 @@
-"""The nearest point of a few continuous columns that satisfies linear bounds, among the corners that bounds make.
+"""The nearest point of continuous columns that satisfies linear bounds, where no programme is needed.
+
+Where one bound alone stands in the way, the columns that gain most of it for their distance are moved, one after the
+other, each as far as it may (a continuous knapsack, Dantzig 1957). Of a few columns the nearest point is found among
+the corners that bounds make.
 
 The sum of weighted distances from a starting point is linear between the planes through that point, so it is least in
 a corner: where as many planes meet as columns move, each of them a bound or one through the start. With two or three
@@ -56,6 +60,30 @@ def nearest_corner(
         return None
     nearest: FloatArray = points[np.argmin(np.abs(points - start) @ weights)]
     return np.clip(nearest, low, high)
+
+
+def nearest_beyond_one(
+    start: FloatArray, weights: FloatArray, slopes: FloatArray, tops: FloatArray, low: FloatArray, high: FloatArray
+) -> FloatArray | None:
+    """As :func:`nearest_corner` of any number of columns; None too where no bound alone decides it."""
+    base = np.clip(start, low, high)
+    missing = slopes @ base - tops
+    room = _TOLERANCE * (1 + np.abs(tops))
+    for place in np.flatnonzero(missing > 0).tolist():
+        slope = slopes[place]
+        speed = np.abs(slope)
+        moves = np.flatnonzero(speed > 0)
+        order = moves[np.argsort(weights[moves] / speed[moves], kind="stable")]
+        most = np.where(slope > 0, base - low, high - base)[order] * speed[order]
+        gained = np.minimum(np.maximum(missing[place] - np.append(0.0, np.cumsum(most)[:-1]), 0.0), most)
+        if gained.sum() < missing[place] - room[place]:
+            return None
+        point = base.copy()
+        point[order] -= np.sign(slope[order]) * gained / speed[order]
+        point = np.clip(point, low, high)
+        if (slopes @ point <= tops + room).all():
+            return point
+    return None if (missing > room).any() else base
 
 
 def n_corners(n_columns: int, n_bounds: int) -> int:

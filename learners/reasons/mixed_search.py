@@ -12,8 +12,8 @@ several values :mod:`learners.reasons.tried_changes`), so only larger sets are l
 with which a row was found already is passed over. The work for one row is bounded
 (:class:`learners.reasons.work.Allowance`).
 
-By distance, of trees that count terms, mostly nothing but known numbers can change as near as the nearest such row:
-then :mod:`learners.reasons.among_numbers` finds it.
+By distance, mostly nothing but known numbers can change as near as the nearest such row: then
+:mod:`learners.reasons.among_numbers` finds it, unless the tree is too large for that.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Of a count the terms on other columns hold, do not hold, or are not known, once and for all. What is left are terms on
 the numbers that may change: tests on single columns, one after the other, until the count is decided, or surely is not,
-which divides the row. So counts become tests of boxes, as far as a limit reaches.
+which divides the row. So counts become tests of boxes, as far as a limit reaches. A sum is a test of a column of its
+own (:mod:`learners.reasons.stretched_sums`).
 """
 
 from __future__ import annotations

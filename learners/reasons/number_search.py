@@ -202,7 +202,7 @@ class NumberSearch:
         return weights
 
     def _worth(self, prices: list[FloatArray], weights: FloatArray) -> FloatArray:
-        """What regions make of the items' own answers, shape (R, I), by their prices and some weights of the margins."""
+        """What regions make of the items' own answers, shape (R, I), by prices and weights of the margins."""
         worth = np.zeros((len(prices), len(self._near.shares)))
         for one, own, of_margins in zip(prices, worth, weights, strict=True):
             for place in np.flatnonzero(of_margins).tolist():

@@ -2,10 +2,10 @@
 
 Beside the columns that a region makes change, some of those in the sums may change. Sets of them are tried from the
 cheapest on; of equally cheap ones the nearest counts. Where one column is left to move, the sums leave an interval of
-it; for two or three, all corners are looked at (:mod:`learners.reasons.corners`); for more, the sum of their scaled
-distances is least by a linear programme (HiGHS, by scipy), with whole numbers where only these make sense. Both keep a
-little clear of the thresholds, since a programme knows them to 1e-7 only; then each value goes back towards the row's
-own, double by double, as far as the tree's own sums allow.
+it; for two or three, all corners are looked at, for more first what one sum asks (:mod:`learners.reasons.corners`);
+where several stand in the way, the sum of their scaled distances is least by a linear programme (HiGHS, by scipy), with
+whole numbers where only these make sense. All keep a little clear of the thresholds, since a programme knows them to
+1e-7 only; then each value goes back towards the row's own, double by double, as far as the tree's own sums allow.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learners.reasons.corners import MOST_COLUMNS, MOST_CORNERS, n_corners, nearest_corner
+from learners.reasons.corners import MOST_COLUMNS, MOST_CORNERS, n_corners, nearest_beyond_one, nearest_corner
 from learners.reasons.demands import least_above
 from learners.reasons.path_regions import HalfSpace
 from learners.reasons.records import SearchEnded
@@ -216,7 +216,9 @@ class Programmes:
         if n <= MOST_COLUMNS and not any(integral) and n_corners(n, len(sums)) <= MOST_CORNERS:
             solution = nearest_corner(begin, weights, rows, tops, low, high)
         else:
-            solution = self._programme(begin, weights, rows, tops, low, high, integral)
+            solution = None if any(integral) else nearest_beyond_one(begin, weights, rows, tops, low, high)
+            if solution is None:
+                solution = self._programme(begin, weights, rows, tops, low, high, integral)
         if solution is None:
             return None
         found = cells.copy()

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from learners.reasons.corners import nearest_corner
+from learners.reasons.corners import nearest_beyond_one, nearest_corner
 
 
 def by_programme(start, weights, slopes, tops, low, high):
@@ -36,10 +36,30 @@ def test_the_nearest_corner_is_as_near_as_a_programme_says(seed, n, m):
         assert np.abs(found - start) @ weights == pytest.approx(expected.fun, abs=1e-7)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 8), st.integers(1, 4))
+def test_where_one_bound_decides_its_columns_are_moved_as_a_programme_says(seed, n, m):
+    rng = np.random.default_rng(seed)
+    start, weights = rng.normal(size=n), rng.random(n) * (rng.random(n) < 0.9)
+    slopes = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.8)
+    tops = rng.normal(size=m)
+    low = np.where(rng.random(n) < 0.5, -np.inf, start + rng.random(n) - 0.9)
+    high = np.where(rng.random(n) < 0.5, np.inf, np.maximum(low, start) + rng.random(n) * 3)
+    found = nearest_beyond_one(start, weights, slopes, tops, low, high)
+    expected = by_programme(start, weights, slopes, tops, low, high)
+    if found is not None:
+        assert (slopes @ found <= tops + 1e-7).all()
+        assert ((low <= found) & (found <= high)).all()
+        assert np.abs(found - start) @ weights == pytest.approx(expected.fun, abs=1e-7)
+    else:
+        assert m > 1 or expected.status != 0
+
+
 def test_the_faster_column_goes_as_far_as_it_may():
     """3x + y >= 10 from the origin at equal weights: x alone, to 10/3; with x at most 2 the rest by y."""
     slopes, tops, ones = np.array([[-3.0, -1.0]]) / 3, np.array([-10.0]) / 3, np.ones(2)
     free = np.full(2, np.inf)
-    assert nearest_corner(np.zeros(2), ones, slopes, tops, -free, free) == pytest.approx([10 / 3, 0])
-    assert nearest_corner(np.zeros(2), ones, slopes, tops, -free, np.array([2, np.inf])) == pytest.approx([2, 4])
-    assert nearest_corner(np.zeros(2), ones, slopes, tops, -free, np.array([2.0, 3])) is None
+    for nearest in (nearest_corner, nearest_beyond_one):
+        assert nearest(np.zeros(2), ones, slopes, tops, -free, free) == pytest.approx([10 / 3, 0])
+        assert nearest(np.zeros(2), ones, slopes, tops, -free, np.array([2, np.inf])) == pytest.approx([2, 4])
+        assert nearest(np.zeros(2), ones, slopes, tops, -free, np.array([2.0, 3])) is None
