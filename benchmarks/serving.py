@@ -249,7 +249,7 @@ def measure(arguments: argparse.Namespace, folder: Path) -> None:
     print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}, ", end="")
     print(
         ", ".join(
-            f"{name} {version(name)}" for name in ("uvicorn", "uvloop", "httptools", "msgspec", "pysimdjson", "numba")
+            f"{name} {version(name)}" for name in ("uvicorn", "uvloop", "httptools", "msgspec", "yyjson", "numba")
         ),
         end=f", {arguments.rounds} rounds of {arguments.seconds} s\n",
     )

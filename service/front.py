@@ -38,7 +38,8 @@ Answer = Callable[[ServedModel, bytes, Bounds, Describe], tuple[bytes, int] | No
 Headers = list[tuple[bytes, bytes]]
 #: The workspace, the model's reference and the format of a request.
 Asked = tuple[str, str, bytes]
-#: Threads for large bodies. Reading them holds the interpreter's lock, so more would stand in each other's way.
+#: Threads for large bodies. All but the reading of numbers holds the interpreter's lock, so more would stand in each
+#: other's way.
 _LARGE_AT_ONCE = 2
 _JSON, _CSV, _ARROW = b"application/json", b"text/csv", b"application/vnd.apache.arrow.stream"
 _FORMATS = {_JSON: _JSON, _CSV: _CSV, _ARROW: _ARROW}

@@ -1,4 +1,4 @@
-"""Large matrices of numbers out of JSON, by simdjson: no Python object is made of any number.
+"""Large matrices of numbers out of JSON and CSV, by yyjson: no Python object is made of any number.
 
 It reads exactly what the general decoder (:mod:`service.strict_json`) reads: numbers are rounded to the
 nearest double, and whatever JSON forbids is refused. At anything but numbers and nulls it gives up.
@@ -6,132 +6,196 @@ nearest double, and whatever JSON forbids is refused. At anything but numbers an
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from learners.table import MISSING
-from learners.types import FloatArray
+from learners.types import FloatArray, IntArray
+from service.formats.yyjson import (
+    KIND,
+    LIST,
+    NULL,
+    OBJECT,
+    PADDING,
+    REAL,
+    SIGNED,
+    SIZE_SHIFT,
+    TEXT,
+    UNSIGNED,
+    Text,
+    parsed,
+    text_of,
+)
 
-#: simdjson makes arrays of numbers only, so a null goes in as this one. Where a body writes the same number
-#: itself, there are more of it than there were nulls.
-_STAND_IN = "-9.109383701528e307"
 _NULL = b"null"
-#: The largest text for the parser that is kept, and with it some ten times as much memory.
-_MAX_KEPT_BYTES = 4 << 20
-_one_at_a_time = threading.Lock()
 #: Texts from this size on have a letter counted sooner by numpy.
 _COUNTED_BY_ARRAY = 3_000
-#: What simdjson raises at other texts and types.
-_FAILURES = (ValueError, TypeError, AttributeError, KeyError, RuntimeError)
-#: What means one thing in CSV and another in JSON.
-_AMBIGUOUS = (b"[", b'"', b"n", b" ", b"\t")
+#: Numbers that are looked at together: few enough to stay in the processor's cache.
+_AT_ONCE = 32_768
+#: Texts from this size on are read in two halves.
+_HALVED_BYTES = 500_000
+#: What stands between two rows.
+_BETWEEN_ROWS = (b"],[", b"], [")
+#: The last of the letters with which numbers, commas and brackets are written, and nulls too; the plus is the first.
+_LAST_LETTER, _LAST_OF_NULL = b"e", b"u"
 #: Where an empty cell is, and the same with a null in it; in this order, since cells may follow one another.
 _GAPS = ((b",,", b",null,"), (b",,", b",null,"), (b"\n,", b"\nnull,"), (b",\n", b",null\n"))
 
 
-def read_matrix(body: bytes) -> FloatArray | None:
+class Numbers(NamedTuple):
+    """A matrix.
+
+    Attributes:
+        cells: float64 of shape (n, d), row-major, n > 0, NaN where missing.
+        is_complete: whether none is.
+    """
+
+    cells: FloatArray
+    is_complete: bool
+
+
+def read_matrix(body: bytes) -> Numbers | None:
     """The rows of ``{"columns": [...], "data": [[...], ...]}``, each with as many numbers or nulls as names.
 
     Args:
         body: the text.
 
     Returns:
-        float64 of shape (n, d), row-major, n > 0, NaN for null; None if the text is anything else, or if
-        a name has a bracket (brackets are counted to see that no row holds a list) or the word null.
+        None if the text is anything else.
     """
-    if body[:1] != b"{":  # simdjson would skip a byte order mark
+    parts = _halves(body)
+    numbers = _read_request(*parts)
+    if numbers is None and len(parts) > 1:  # it was not cut between two rows
+        numbers = _read_request(lambda: body)
+    return numbers
+
+
+def _halves(body: bytes) -> list[Callable[[], Text]]:
+    """A long text cut between two rows, so that both halves are JSON; they are, together, if and only if it is."""
+    for mark in _BETWEEN_ROWS if len(body) >= _HALVED_BYTES else ():
+        cut, rows = body.find(mark, len(body) // 2), memoryview(body)
+        if cut >= 0:
+            first, second = (rows[: cut + 1], b"]}"), (b'{"data":[', rows[cut + len(mark) - 1 :])
+            return [partial(bytearray().join, (*first, PADDING)), partial(bytearray().join, (*second, PADDING))]
+    return [lambda: body]
+
+
+def _read_request(*parts: Callable[[], Text]) -> Numbers | None:
+    """The matrix of a request in one or two parts, the second of which holds more of its data alone."""
+    with parsed(*parts) as texts:
+        if texts is None:
+            return None
+        head, more = texts[0], texts[1:]
+        if len(head) < 3 or head[0, 0] != 2 << SIZE_SHIFT | OBJECT or text_of(head[1]) != b"columns":
+            return None
+        n_columns = _length(head[2, 0])
+        names, rest = head[3 : 3 + n_columns, 0], head[3 + n_columns :]
+        if (names & KIND != TEXT).any() or len(rest) < 2 or text_of(rest[0]) != b"data":
+            return None
+        if any(values[0, 0] != 1 << SIZE_SHIFT | OBJECT for values in more):
+            return None
+        return _matrix([rest[1:], *(values[2:] for values in more)], n_columns, minus_zero=0.0)
+
+
+def _length(tag: int) -> int:
+    """How many members a list has; 0 for anything else."""
+    return int(tag) >> SIZE_SHIFT if tag & KIND == LIST else 0
+
+
+def _matrix(parts: Sequence[IntArray], n_columns: int, minus_zero: float) -> Numbers | None:
+    """Lists of rows of so many numbers or nulls as one matrix; ``minus_zero`` is what -0 means."""
+    width = 1 + n_columns
+    n_rows = [_length(values[0, 0]) for values in parts]
+    as_many = all(len(values) == 1 + n * width for values, n in zip(parts, n_rows, strict=True))
+    if not n_columns or not all(n_rows) or not as_many:
         return None
-    has_nulls = body.find(b"n", body.find(b"[[") + 1) >= 0  # of names that come first, n says nothing
-    text = body.replace(_NULL, _STAND_IN.encode()) if has_nulls else body
-    with _parser_for(text) as parser:
-        try:
-            numbers = _numbers(parser.parse(text), count_letter(body, b"[") - 2)
-        except _FAILURES:
-            numbers = None
-    return None if numbers is None else _with_missing(numbers, (len(text) - len(body)) // (len(_STAND_IN) - len(_NULL)))
+    matrix = np.empty((sum(n_rows), n_columns))
+    is_complete, first = True, 0
+    n_at_once = max(1, _AT_ONCE // n_columns)
+    for values in parts:
+        rows = values[1:].reshape(-1, width, 2)
+        if (rows[:, 0, 0] != n_columns << SIZE_SHIFT | LIST).any():
+            return None
+        for begin in range(0, len(rows), n_at_once):
+            cells = rows[begin : begin + n_at_once, 1:]
+            n_missing = _put(cells, matrix[first : first + len(cells)], minus_zero)
+            if n_missing is None:
+                return None
+            is_complete &= not n_missing
+            first += len(cells)
+    return Numbers(matrix, is_complete)
 
 
-@contextmanager
-def _parser_for(text: bytes) -> Iterator[Any]:
-    """A parser. One is kept for texts of usual size, because new memory costs half as much time as the parsing.
-
-    Who waits for it loses nothing, since simdjson holds the interpreter's lock while it reads.
-    """
-    if len(text) <= _MAX_KEPT_BYTES:
-        with _one_at_a_time:
-            yield _kept_parser()
-    else:
-        yield _new_parser()
-
-
-@cache
-def _kept_parser() -> Any:
-    return _new_parser()
-
-
-def _new_parser() -> Any:
-    import simdjson
-
-    return simdjson.Parser()
-
-
-def _numbers(request: Any, n_rows: int) -> FloatArray | None:
-    """The rows of a parsed text that has two brackets more than such rows."""
-    if sorted(request.keys()) != ["columns", "data"]:  # a repeated key would be here twice
+def _put(cells: IntArray, numbers: FloatArray, minus_zero: float) -> int | None:
+    """Write cells as numbers; how many are nulls, and None if any is neither."""
+    tags, bits = cells[..., 0], cells[..., 1]
+    numbers[...] = bits.view(np.float64)
+    is_other = tags != REAL
+    if not is_other.any():
+        return 0
+    is_unsigned, is_signed, is_null = tags == UNSIGNED, tags == SIGNED, tags == NULL
+    n_missing = int(np.count_nonzero(is_null))
+    if np.count_nonzero(is_unsigned) + np.count_nonzero(is_signed) + n_missing < np.count_nonzero(is_other):
         return None
-    names, data = request["columns"].as_list(), request["data"]
-    if len(data) != n_rows or any("[" in name or _STAND_IN in name for name in names):
-        return None
-    return _matrix(data, len(names))
+    np.copyto(numbers, bits.view(np.uint64), where=is_unsigned)
+    np.copyto(numbers, bits, where=is_signed)
+    np.copyto(numbers, minus_zero, where=is_signed & (bits == 0))
+    np.copyto(numbers, MISSING, where=is_null)
+    return n_missing
 
 
-def _matrix(data: Any, n_columns: int) -> FloatArray | None:
-    """Arrays of numbers, in which no array lies, as a matrix, if each has so many numbers."""
-    if set(map(len, data)) != {n_columns}:
-        return None
-    return np.frombuffer(data.as_buffer(of_type="d")).reshape(-1, n_columns)
-
-
-def read_csv_numbers(rows: bytes, n_columns: int) -> FloatArray | None:
+def read_csv_numbers(body: bytes, begin: int, n_columns: int) -> Numbers | None:
     """The rows of a CSV text, without its header, if they hold plain numbers and empty cells only.
 
     Plain numbers are written alike in CSV and JSON, so with brackets for the ends of lines the text is an array.
 
     Args:
-        rows: the text after the header, commas between the cells.
+        body: the text, commas between the cells.
+        begin: where the first row begins.
         n_columns: how many cells each row must have.
 
     Returns:
-        float64 of shape (n, d), row-major, n > 0, NaN for an empty cell; None for any other text, for blank
-        lines, and for numbers in a form that JSON does not know.
+        None for any other text, for blank lines, and for numbers in a form that JSON does not know.
     """
-    text = rows.replace(b"\r\n", b"\n") if b"\r" in rows else rows
-    text = text.removesuffix(b"\n")
-    if b"\r" in text or any(mark in text for mark in _AMBIGUOUS) or _has_minus_zero(text):
+    if body.find(b"[", begin) >= 0:  # with brackets one line could be two rows
         return None
-    values = _read_rows(text, n_columns)
-    if values is None and _has_gaps(text):
-        for gap, filled in _GAPS:
-            text = text.replace(gap, filled)
-        text = _NULL * text.startswith(b",") + text + _NULL * text.endswith(b",")
-        values = _read_rows(text.replace(_NULL, _STAND_IN.encode()), n_columns)
-        values = None if values is None else _with_missing(values, text.count(_NULL))
-    return values
+    numbers = _read_lines(body, begin, n_columns, _LAST_LETTER)
+    if numbers is None:
+        rows = body[begin:].replace(b"\r\n", b"\n").removesuffix(b"\n")
+        if _has_letters_to(rows.replace(b"\n", b","), _LAST_LETTER):
+            numbers = _read_lines(_with_nulls(rows), 0, n_columns, _LAST_OF_NULL)
+    return numbers
 
 
-def _read_rows(text: bytes, n_columns: int) -> FloatArray | None:
-    """Rows of numbers without a bracket, between which the end of a line stands."""
-    text = b"[[%b]]" % text.replace(b"\n", b"],[")
-    with _parser_for(text) as parser:
-        try:
-            return _matrix(parser.parse(text), n_columns)
-        except _FAILURES:
-            return None
+def _read_lines(body: bytes, begin: int, n_columns: int, last_letter: bytes) -> Numbers | None:
+    """Rows of numbers and nulls without a bracket, read in halves if they are many."""
+    end, rows = len(body) - body.endswith(b"\n"), memoryview(body)
+    cut = body.find(b"\n", (begin + end) // 2, end) if end - begin >= _HALVED_BYTES else -1
+    parts = [rows[begin:end]] if cut < 0 else [rows[begin:cut], rows[cut + 1 : end]]
+    with parsed(*(partial(_as_lists, part, last_letter) for part in parts)) as texts:
+        return None if texts is None else _matrix(texts, n_columns, minus_zero=-0.0)
+
+
+def _as_lists(rows: memoryview, last_letter: bytes) -> bytearray:
+    """Rows of CSV as a list of lists; nothing if there are letters with which no number is written."""
+    text = bytearray().join((b"[[", rows, b"]]", PADDING)).replace(b"\n", b"],[")
+    return text if _has_letters_to(memoryview(text)[: -len(PADDING)], last_letter) else bytearray(PADDING)
+
+
+def _has_letters_to(text: bytes | memoryview, last: bytes) -> bool:
+    """Whether all letters are between the plus sign and another."""
+    letters = np.frombuffer(text, dtype=np.uint8)
+    return bool(len(letters)) and letters.min() >= ord("+") and letters.max() <= ord(last)
+
+
+def _with_nulls(rows: bytes) -> bytes:
+    """The same with nulls in empty cells."""
+    for gap, filled in _GAPS:
+        rows = rows.replace(gap, filled)
+    return _NULL * rows.startswith(b",") + rows + _NULL * rows.endswith(b",")
 
 
 def count_letter(text: bytes, letter: bytes) -> int:
@@ -139,30 +203,3 @@ def count_letter(text: bytes, letter: bytes) -> int:
     if len(text) < _COUNTED_BY_ARRAY:
         return text.count(letter)
     return int(np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == letter[0]))
-
-
-def _has_minus_zero(text: bytes) -> bool:
-    """Whether a cell is -0, which as an integer of JSON would lose its sign."""
-    if b"-" not in text:
-        return False
-    letters = np.frombuffer(text, dtype=np.uint8)
-    after = np.flatnonzero(letters == ord("-")) + 1
-    after = after[after < len(text)]
-    after = after[letters[after] == ord("0")] + 1
-    ends = letters[after[after < len(text)]]
-    return text.endswith(b"-0") or bool(np.isin(ends, np.frombuffer(b",\n", dtype=np.uint8)).any())
-
-
-def _has_gaps(text: bytes) -> bool:
-    """Whether a cell is empty."""
-    letters = np.frombuffer(b"\n%b\n" % text, dtype=np.uint8)
-    ends = (letters == ord(",")) | (letters == ord("\n"))
-    return bool((ends[1:] & ends[:-1]).any())
-
-
-def _with_missing(numbers: FloatArray, n_missing: int) -> FloatArray | None:
-    """NaN in place of the stand-in, which must occur so often."""
-    if not n_missing:
-        return numbers
-    is_missing = numbers == float(_STAND_IN)
-    return np.where(is_missing, MISSING, numbers) if np.count_nonzero(is_missing) == n_missing else None

@@ -11,6 +11,7 @@ import pyarrow as pa
 from learners.types import IntArray
 from service.operations.answer_cells import AnswerCells, Notes
 from service.operations.predict import Form
+from service.operations.rows import Encoded
 from service.operations.served import ServedModel
 
 #: What stands at the end of a stream.
@@ -28,6 +29,7 @@ class ArrowWriter:
     """
 
     def __init__(self, model: ServedModel, form: Form, *, explained: bool) -> None:
+        self._model = model
         self._cells = AnswerCells(model, form, explained=explained)
         of_label = _type_of(model)
         types = dict.fromkeys(self._cells.names, pa.string())
@@ -38,8 +40,9 @@ class ArrowWriter:
     def begin(self) -> bytes:
         return _bytes(self._schema.serialize())
 
-    def plain(self, first: int, answers: Sequence[bytes]) -> bytes:
+    def plain(self, first: int, rows: Encoded) -> bytes:
         """Rows of one leaf are answered alike, so each distinct answer becomes cells once."""
+        answers = self._model.answers(rows.values, rows.columns)
         places = {members: place for place, members in enumerate(dict.fromkeys(answers))}
         which = np.fromiter(map(places.__getitem__, answers), np.int64, len(answers))
         return self._batch(first, which, [self._cells.of(members, {}) for members in places])

@@ -5,7 +5,7 @@ bodies in which every row has every column of the model, once, with values whose
 doubt, and returns None at the slightest surprise, upon which the caller goes the general way.
 
 Bodies are decoded by msgspec into types made for the model's columns; large matrices of nothing but
-numbers by simdjson (:mod:`service.formats.json_numbers`).
+numbers by yyjson (:mod:`service.formats.json_numbers`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy as np
 from learners.table import MISSING, UNSEEN, Column, parse_number
 from learners.types import FloatArray, Scalar
 from service.formats.arrow_rows import read_arrow
-from service.formats.json_numbers import count_letter, read_csv_numbers, read_matrix
+from service.formats.json_numbers import Numbers, count_letter, read_csv_numbers, read_matrix
 from service.operations.rows import Encoded, Inputs
 
 #: Bodies from this size on become a matrix at once.
@@ -155,29 +155,31 @@ class RowCodec:
     def read_large(self, body: bytes, max_rows: int) -> Encoded | None:
         """The rows of a body of either form without options, at most so many."""
         begin = _COLUMNS.match(body)
-        if begin is None:
+        if begin is not None:
+            encoded = self._read_matrix(body, begin[1])
+        else:
             read = self._read_rows(body)
             values = None if read is None or read[1] else self._objects_to_matrix(read[0], complete=read[2])
-        else:
-            values = self._read_matrix(body, begin[1])
-        return Encoded(values) if values is not None and 0 < len(values) <= max_rows else None
+            encoded = None if values is None else Encoded(values)
+        return encoded if encoded is not None and 0 < encoded.n_rows <= max_rows else None
 
-    def _read_matrix(self, body: bytes, names: bytes) -> FloatArray | None:
+    def _read_matrix(self, body: bytes, names: bytes) -> Encoded | None:
         """The rows of a matrix, before which its columns are named so."""
         try:
             order = self._order(msgspec.json.decode(names))
             if order is None:
                 return None
-            values = None if self._coded else read_matrix(body)
-            if values is not None and (self._takes_missing or not np.isnan(values).any()):
-                return self._in_order(values, order)
+            numbers = None if self._coded else read_matrix(body)
+            if numbers is not None and (self._takes_missing or numbers.is_complete):
+                return self._in_order(numbers, order)
             data = self._matrix_decoder(order)(body).data
         except _FAILURES:
             return None
         if not self._has_each_once(body, 2, 1):
             return None
         places = sorted(range(len(order)), key=order.__getitem__)
-        return self._to_matrix(data if places == sorted(places) else list(map(itemgetter(*places), data)))
+        values = self._to_matrix(data if places == sorted(places) else list(map(itemgetter(*places), data)))
+        return None if values is None else Encoded(values)
 
     def _objects_to_matrix(self, rows: list[Any], *, complete: bool) -> FloatArray | None:
         """Rows as msgspec's objects as a matrix of cells."""
@@ -197,29 +199,30 @@ class RowCodec:
         return None if cells is None else to_matrix(cells, len(self._columns))
 
     @staticmethod
-    def _in_order(values: FloatArray, order: Sequence[int]) -> FloatArray:
-        """Columns given in some order as a matrix in the model's."""
-        if list(order) == sorted(order):
-            return values
-        arranged = np.empty(values.shape)
-        arranged[:, order] = values
-        return arranged
+    def _in_order(numbers: Numbers, order: Sequence[int]) -> Encoded:
+        """Columns given in some order as rows in the model's."""
+        arranged = numbers.cells
+        if list(order) != sorted(order):
+            arranged = np.empty(numbers.cells.shape)
+            arranged[:, order] = numbers.cells
+        return Encoded(arranged, is_complete=numbers.is_complete)
 
     def read_csv(self, body: bytes, max_rows: int) -> Encoded | None:
         """The rows of a CSV text of numbers under a header of all columns, at most so many."""
-        header, _, rows = body.partition(b"\n")
-        if self._coded or b'"' in header or not (self._has_plain_tokens and self._has_plain_numbers):
+        begin = body.find(b"\n") + 1
+        header = body[: begin - 1]
+        if not begin or self._coded or b'"' in header or not (self._has_plain_tokens and self._has_plain_numbers):
             return None
         try:
             order = self._order(header.removesuffix(b"\r").decode().split(","))
         except UnicodeDecodeError:
             return None
-        values = None if order is None else read_csv_numbers(rows, len(order))
-        if values is None or order is None or len(values) > max_rows:
+        numbers = None if order is None else read_csv_numbers(body, begin, len(order))
+        if numbers is None or order is None or len(numbers.cells) > max_rows:
             return None
-        if not self._takes_missing and np.isnan(values).any():
+        if not (self._takes_missing or numbers.is_complete):
             return None
-        return Encoded(self._in_order(values, order))
+        return self._in_order(numbers, order)
 
     def read_arrow(self, body: bytes, max_rows: int) -> Encoded | None:
         """The rows of an Arrow stream of all columns, at most so many, all of plain numbers.

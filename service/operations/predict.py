@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from service import strict_json
 from service.errors import Fault, Invalid, TooLarge
 from service.operations.json_text import encode_json
@@ -238,7 +236,7 @@ def answer_json(
 
 def _nothing_to_say(encoded: Encoded) -> bool:
     """Whether every row is answered without error or warning."""
-    return not encoded.faults and not encoded.unseen and not np.isnan(encoded.values).any()
+    return not encoded.faults and not encoded.unseen and not encoded.has_missing
 
 
 def join_answer(model: ServedModel, members: Iterable[bytes], tail: bytes, form: Form = "predictions") -> bytes:

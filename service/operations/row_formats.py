@@ -119,8 +119,8 @@ class Writer(Protocol):
     def begin(self) -> bytes:
         """What stands before all answers."""
 
-    def plain(self, first: int, answers: Sequence[bytes]) -> bytes:
-        """Answers about which there is nothing to say, as JSON members, to rows from number ``first`` on."""
+    def plain(self, first: int, rows: Encoded) -> bytes:
+        """The answers to rows about which there is nothing to say, from number ``first`` on."""
 
     def noted(self, first: int, answers: Iterable[tuple[bytes, Notes]]) -> bytes:
         """Any answers, each with what is said of its row."""
@@ -184,7 +184,7 @@ def write_piece(
         yield beginning
     for encoded in batches:
         if not explained and encoded.is_plain:
-            yield writer.plain(first, model.answers(encoded.values, encoded.columns))
+            yield writer.plain(first, encoded)
         else:
             members = answer_rows(model, encoded, options, _numbered_from(first, describe), form, noted=True)
             yield writer.noted(first, zip(members, map(encoded.notes, range(encoded.n_rows)), strict=True))
@@ -202,6 +202,7 @@ class _NdjsonWriter:
     """One object a row; each names the version, since no line stands round them that could."""
 
     def __init__(self, model: ServedModel) -> None:
+        self.model = model
         self.version = b',"model":%b,"version":%d' % (encode_json(model.identity.name), model.identity.version)
         if model.decision is not None:
             self.version += b',"decision":%b' % encode_json(model.decision.brief)
@@ -209,8 +210,9 @@ class _NdjsonWriter:
     def begin(self) -> bytes:
         return b""
 
-    def plain(self, first: int, answers: Sequence[bytes]) -> bytes:
+    def plain(self, first: int, rows: Encoded) -> bytes:
         """The lines of answers about which there is nothing to say."""
+        answers = self.model.answers(rows.values, rows.columns)
         return b"".join(
             b'{"row":%d,%b%b}\n' % (row, members, self.version) for row, members in enumerate(answers, first)
         )
@@ -240,14 +242,13 @@ class _CsvWriter:
     def begin(self) -> bytes:
         return self._record(["row", *self.cells.names])
 
-    def plain(self, first: int, answers: Sequence[bytes]) -> bytes:
+    def plain(self, first: int, rows: Encoded) -> bytes:
         """The lines of answers about which there is nothing to say."""
-        rests = self.model.lines(self.delimiter)
-        for members in set(answers).difference(rests):
-            rests[members] = self._after_number(members, {})
-        pieces = [b""] * (2 * len(answers))
-        pieces[::2] = _numbers(first, len(answers))
-        pieces[1::2] = map(rests.__getitem__, answers)
+        pieces = [b""] * (2 * rows.n_rows)
+        pieces[::2] = _numbers(first, rows.n_rows)
+        pieces[1::2] = self.model.lines(
+            rows.values, rows.columns, self.delimiter, lambda members: self._after_number(members, {})
+        )
         return b"".join(pieces)
 
     def noted(self, first: int, answers: Iterable[tuple[bytes, Notes]]) -> bytes:

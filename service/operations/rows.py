@@ -91,6 +91,7 @@ class Encoded:
         columns: by which the cells are coded, where these are not just the model's.
         extra: by row, ignored names; for rows that are arrays, all have them and ``extra`` is empty.
         lacking: by row, columns that it lacks and another has.
+        is_complete: whether it is known already that no cell is missing.
     """
 
     values: FloatArray
@@ -102,6 +103,7 @@ class Encoded:
     extra: dict[int, list[str]] = field(default_factory=dict)
     lacking: dict[int, list[str]] = field(default_factory=dict)
     columns: tuple[Column, ...] | None = None
+    is_complete: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -118,7 +120,12 @@ class Encoded:
     def is_plain(self) -> bool:
         """Whether every row is answered without error, warning or note."""
         noted = self.faults or self.unseen or self.ignored or self.absent
-        return not noted and not np.isnan(self.values).any()
+        return not noted and not self.has_missing
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether a cell is missing."""
+        return not self.is_complete and bool(np.isnan(self.values).any())
 
     def add_fault(self, row: int, message: str, **details: Any) -> None:
         self.faults.setdefault(row, []).append(Fault(message, row=row, **details))

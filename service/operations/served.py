@@ -6,7 +6,7 @@ dozen leaves cost a dozen encodings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -32,6 +32,7 @@ from service.formats.written_numbers import PLAIN, NumberSyntax
 from service.operations.codec import RowCodec, to_matrix
 from service.operations.decision import Decision
 from service.operations.json_text import encode_json
+from service.operations.known_answers import KnownAnswers, KnownLeaves
 from service.operations.quickness import QUICK_STEPS, row_steps
 from service.operations.rows import Inputs
 from service.operations.served_linear import LinearDescent
@@ -71,31 +72,6 @@ class Identity:
         return record | ({"classes": list(self.classes)} if self.task == "classification" else {})
 
 
-class _Known:
-    """Answers that have been written, as fragments; a new one takes its place when they are too many.
-
-    Args:
-        n_nodes: number of nodes of a tree, whose leaves have an answer each; 0 for other models.
-    """
-
-    def __init__(self, n_nodes: int) -> None:
-        self.by_numbers: dict[bytes, bytes] = {}
-        self.of_leaf = np.full(n_nodes, None, dtype=object)
-        self.has_leaf = np.zeros(n_nodes, dtype=np.bool_)
-        #: By the classes of a row's neighbours, where these alone decide.
-        self.by_neighbours: dict[bytes, bytes] = {}
-        self.lines: dict[str, dict[bytes, bytes]] = {}
-        self.n_bytes = 0
-
-    def add(self, numbers: bytes, fragment: bytes) -> None:
-        self.by_numbers[numbers] = fragment
-        self.n_bytes += len(numbers) + len(fragment)
-
-    def add_leaf(self, leaf: int, fragment: bytes) -> None:
-        self.of_leaf[leaf] = fragment
-        self.has_leaf[leaf] = True  # last, for another thread may be reading
-
-
 class ServedModel:
     """One version of a model. Threads may share it.
 
@@ -133,7 +109,7 @@ class ServedModel:
         tree = learner if isinstance(learner, TreeEstimator) and self._keeps else None
         self._tree: PackedTree | None = None if tree is None else tree.packed_tree_
         self._n_nodes = len(self._tree.answers) if self._tree is not None else 0
-        self._known = _Known(self._n_nodes)
+        self._known = KnownAnswers(self._n_nodes)
         self._descent: Descent | None = None
         self._linear: LinearDescent | None = None
         if isinstance(learner, FittedModelTree) and learner.tree_.n_nodes <= MAX_NODES:
@@ -156,7 +132,7 @@ class ServedModel:
         made.learner = self.learner.deciding_by(decision.utility)
         made.head = encode_json(self.identity.to_json() | {"decision": decision.told})[:-1]
         made.decision, made._by_itself = decision, self.learner
-        made._known = _Known(self._n_nodes)
+        made._known = KnownAnswers(self._n_nodes)
         return made
 
     def answering_with(self, learner: Learner) -> ServedModel:
@@ -176,17 +152,45 @@ class ServedModel:
             return self._by_numbers(values, columns)
         nodes, undecided = self._tree.descended(values.T)
         known = self._known
-        new = np.flatnonzero(~known.has_leaf.take(nodes))
-        answers: list[bytes] = known.of_leaf.take(nodes).tolist()
+        answers, new = known.leaves.take(nodes)
         for row, members in zip(undecided.tolist(), self._by_numbers(values[undecided]), strict=True):
             answers[row] = members
         for row in np.setdiff1d(new, undecided, assume_unique=True).tolist():
-            answers[row] = known.of_leaf[nodes[row]] or self._learn_leaf(known, int(nodes[row]), values[row].tolist())
+            leaf = int(nodes[row])
+            answers[row] = known.leaves.texts[leaf] or self._learn_leaf(known, leaf, values[row].tolist())
         return answers
 
-    def lines(self, delimiter: str) -> dict[bytes, bytes]:
-        """What follows the row's number in a line of CSV, by the members of the answer, as far as it was written."""
-        return self._known.lines.setdefault(delimiter, {}) if self._keeps else {}
+    def lines(
+        self,
+        values: FloatArray,
+        columns: tuple[Column, ...] | None,
+        delimiter: str,
+        write: Callable[[bytes], bytes],
+    ) -> list[bytes]:
+        """What follows the row's number in the line of CSV that tells each row's answer.
+
+        Args:
+            values, columns: as for :meth:`answers`.
+            delimiter: between the cells.
+            write: makes it of the answer's members.
+        """
+        known = self._known
+        if self._tree is None:
+            return self._lines(self.answers(values, columns), known.lines.setdefault(delimiter, {}), write)
+        kept = known.leaf_lines.setdefault(delimiter, KnownLeaves(self._n_nodes))
+        nodes, undecided = self._tree.descended(values.T)
+        lines, new = kept.take(nodes)
+        if len(new):
+            lines = self._lines(self.answers(values, columns), {}, write)
+            for row in np.setdiff1d(new, undecided, assume_unique=True).tolist():
+                kept.add(int(nodes[row]), lines[row])
+        return lines
+
+    def _lines(self, answers: list[bytes], known: dict[bytes, bytes], write: Callable[[bytes], bytes]) -> list[bytes]:
+        lines = known if self._keeps else {}
+        for members in set(answers).difference(lines):
+            lines[members] = write(members)
+        return list(map(lines.__getitem__, answers))
 
     def _by_numbers(self, values: FloatArray, columns: tuple[Column, ...] | None = None) -> list[bytes]:
         """The same from what the learner answers to each row."""
@@ -225,7 +229,7 @@ class ServedModel:
             leaf = descent.leaf(cells)
             if leaf < 0:
                 return None
-            members = known.of_leaf[leaf] or self._learn_leaf(known, leaf, cells)
+            members = known.leaves.texts[leaf] or self._learn_leaf(known, leaf, cells)
             if explain:
                 members = self._reasons.added(members, leaf, cells, self._explained)
             found.append(members)
@@ -305,9 +309,9 @@ class ServedModel:
     def _most_steps(self) -> float:
         return row_steps(self.learner, complete=False)
 
-    def _learn_leaf(self, known: _Known, leaf: int, cells: Sequence[float]) -> bytes:
+    def _learn_leaf(self, known: KnownAnswers, leaf: int, cells: Sequence[float]) -> bytes:
         (fragment,) = self._by_numbers(to_matrix([cells], len(cells)))
-        known.add_leaf(leaf, fragment)
+        known.leaves.add(leaf, fragment)
         return fragment
 
     def _explained(self, cells: Sequence[float]) -> Explanation:
@@ -343,7 +347,7 @@ class ServedModel:
     def _remember(self, key: bytes, numbers: list[float]) -> bytes:
         fragment = self._write(numbers)
         if self._known.n_bytes > _MAX_KEPT_BYTES:
-            self._known = _Known(self._n_nodes)
+            self._known = KnownAnswers(self._n_nodes)
         self._known.add(key, fragment)
         return fragment
 
