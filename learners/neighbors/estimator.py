@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -60,8 +60,6 @@ class FittedNeighbors(Learner):
     """
 
     distance_function_: Distance | None = None
-    #: Whether an answer depends on where the row lies among its neighbours, not on their distances alone.
-    _answers_by_place: ClassVar[bool] = False
 
     coordinates_: Coordinates
     index_: RowIndex
@@ -239,24 +237,27 @@ class NeighborsEstimator(FittedNeighbors):
         votes, n_classes = votes_of(counts, distances, self._kernel), len(self.target_.levels)
         return Electorate(index, found.rows, distances, counts, votes, self.numbers_[found.rows], n_classes)
 
-    def answer_from(self, cells: Sequence[float], found: Found) -> list[float]:
+    def answer_from(self, place: Sequence[float] | FloatArray, found: Found) -> list[float]:
         """What neighbours that were found already make of one row: class probabilities, or the one value.
 
         Args:
-            cells: the row, of the model's columns.
+            place: the row's coordinates in the columns of weight.
             found: the nearest rows, of weight 1, of which each has a whole vote.
         """
-        point = self._point_of(cells) if self._answers_by_place else np.empty((1, 0))
-        answers: list[float] = self._answer(point, self._elected(self.index_, found))[0].tolist()
+        answers: list[float] = self._answer(self._point(place), self._elected(self.index_, found))[0].tolist()
         return answers
 
-    def reason_from(self, cells: Sequence[float], found: Found) -> Any:
-        """The reason of that answer, as :meth:`explain` gives it."""
-        point, electorate = self._point_of(cells), self._elected(self.index_, found)
-        return self._explained(point[0], electorate, 0, self._answer(point, electorate)[0])
+    def reason_from(self, place: Sequence[float] | FloatArray, found: Found) -> tuple[list[float], Any]:
+        """The same, and the reason as :meth:`explain` gives it."""
+        point, electorate = self._point(place), self._elected(self.index_, found)
+        answers = self._answer(point, electorate)
+        return answers[0].tolist(), self._explained(point[0], electorate, 0, answers[0])
 
-    def _point_of(self, cells: Sequence[float]) -> FloatArray:
-        return self.coordinates_.of(Table(self.columns_, np.array([cells], dtype=np.float64)))
+    def _point(self, place: Sequence[float] | FloatArray) -> FloatArray:
+        """All coordinates of a row, shape (1, d)."""
+        point = np.zeros((1, self.index_.metric.n_columns))
+        point[0, self.index_.active] = place
+        return point
 
     def _asked(self, X: Any) -> tuple[FloatArray, RowIndex]:
         """The points of a question, and the fitted rows compared as its texts and sequences ask."""
@@ -306,16 +307,24 @@ class NeighborsEstimator(FittedNeighbors):
         rows = electorate.rows[row, told]
         shares = electorate.index.metric.shares(point, self.index_.points[rows])
         names = [column.name for column in self.columns_]
+        each = (
+            self.origin_[rows],
+            electorate.distances[row, told],
+            electorate.counts[row, told],
+            votes[told],
+            electorate.numbers[row, told],
+            shares,
+        )
         return tuple(
             Neighbour(
-                row=int(self.origin_[rows[place]]),
-                distance=float(electorate.distances[row, told[place]]),
-                weight=float(electorate.counts[row, told[place]]),
-                vote=float(votes[told[place]]),
-                answer=self._label(float(electorate.numbers[row, told[place]])),
-                shares=tuple((names[at], float(shares[place, at])) for at in np.flatnonzero(shares[place])),
+                row=origin,
+                distance=distance,
+                weight=weight,
+                vote=vote,
+                answer=self._label(number),
+                shares=tuple((name, share) for name, share in zip(names, parts, strict=True) if share),
             )
-            for place in range(len(told))
+            for origin, distance, weight, vote, number, parts in zip(*(one.tolist() for one in each), strict=True)
         ), voting
 
     @abstractmethod

@@ -45,7 +45,6 @@ class LocalLinearRegressor(NumbersOfNeighbors):
         row_order_matters=True,  # of equally distant rows the first counts first
     )
 
-    _answers_by_place: ClassVar[bool] = True
 
     k: int = integer(
         20,

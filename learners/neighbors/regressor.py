@@ -117,9 +117,9 @@ class NearestNeighborsRegressor(NumbersOfNeighbors):
         combine = median_of if self.answer == "median" else mean_of
         return combine(electorate.votes, electorate.numbers)[:, None]
 
-    def answer_from(self, cells: Sequence[float], found: Found) -> list[float]:
+    def answer_from(self, place: Sequence[float] | FloatArray, found: Found) -> list[float]:
         if self.kernel != "uniform":
-            return super().answer_from(cells, found)
+            return super().answer_from(place, found)
         combine = median_of_equals if self.answer == "median" else mean_of_equals
         return [combine(self.numbers_[found.rows[0]].tolist())]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf, ldexp
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -39,8 +39,23 @@ _MAX_KNOWN = 20_000
 
 #: Writes an answer as JSON.
 Write: TypeAlias = Callable[[list[float]], bytes]
-#: Rows and powers of their distances, both (k,), the nearest first; or an answer that is known already.
-Nearest: TypeAlias = tuple[IntArray, FloatArray] | bytes
+
+
+class Near(NamedTuple):
+    """What is near a row.
+
+    Attributes:
+        rows, powers: of the nearest rows, the nearest first, and of their distances, both (k,).
+        place: the row's coordinates in the columns of weight.
+    """
+
+    rows: IntArray
+    powers: FloatArray
+    place: Sequence[float] | FloatArray
+
+    @property
+    def found(self) -> Found:
+        return Found(self.rows[None], self.powers[None])
 
 
 class NeighboursOfOne:
@@ -53,6 +68,8 @@ class NeighboursOfOne:
     def __init__(self, learner: NeighborsEstimator) -> None:
         self._learner = learner
         self._k = int(min(learner.k_, learner.index_.n_rows))
+        #: How many neighbours and columns a row's reason tells at most.
+        self.most_told = int(learner.reason_sizes(1)[0])
         alike = learner.kernel == "uniform" and learner.capabilities.task == "classification"
         few = alike and len(learner.target_.levels) < np.iinfo(np.int16).max
         #: The rows' classes, if an answer follows from those of the neighbours in their order alone.
@@ -87,11 +104,10 @@ class NeighboursOfOne:
         found = self._found(cells, known)
         if found is None or isinstance(found, bytes):
             return found
-        rows, powers = found
-        key = None if self._codes is None else self._codes[rows].tobytes()
+        key = None if self._codes is None else self._codes[found.rows].tobytes()
         members = known.get(key) if key is not None else None
         if members is None:
-            members = write(self._learner.answer_from(cells, Found(rows[None], powers[None])))
+            members = write(self._learner.answer_from(found.place, found.found))
             if key is not None and len(known) < _MAX_KNOWN:
                 known[key] = members
         return members
@@ -101,14 +117,10 @@ class NeighboursOfOne:
         found = self._found(cells, {})
         if found is None or isinstance(found, bytes):
             return None
-        near = Found(found[0][None], found[1][None])
-        return write(self._learner.answer_from(cells, near)), self._learner.reason_from(cells, near)
+        answers, reason = self._learner.reason_from(found.place, found.found)
+        return write(answers), reason
 
-    def most_told(self, n_rows: int) -> int:
-        """How many neighbours and columns the reasons of so many rows tell at most."""
-        return int(self._learner.reason_sizes(n_rows).sum())
-
-    def _found(self, cells: Sequence[float], known: dict[bytes, bytes]) -> Nearest | None:
+    def _found(self, cells: Sequence[float], known: dict[bytes, bytes]) -> Near | bytes | None:
         try:
             return self._way.nearest(cells, known)
         except OverflowError:  # no double
@@ -139,8 +151,8 @@ class _ByMachineCode:
         numbers = index.active[~index.metric.is_level[index.active]]
         return bool((scaling.unit[numbers] > 0).all() and (scaling.exponent[numbers] <= MOST_DOUBLINGS).all())
 
-    def nearest(self, cells: Sequence[float], known: dict[bytes, bytes]) -> Nearest | None:
-        """What is near a row; ``None`` where another search is due."""
+    def nearest(self, cells: Sequence[float], known: dict[bytes, bytes]) -> Near | bytes | None:
+        """What is near a row, or an answer that is known; ``None`` where another search is due."""
         search = self._search
         found = search.nearest(cells)
         if found is None:
@@ -149,7 +161,7 @@ class _ByMachineCode:
             members = known.get(search.labels(found))
             if members is not None:
                 return members
-        return search.rows(found)
+        return Near(*search.rows(found), search.place(found))
 
 
 class _ByArrays:
@@ -169,8 +181,8 @@ class _ByArrays:
             points = np.ascontiguousarray(index.points[:, index.active])
             self._scan = ScanSearch(points, k, None if tree is None else tree.rows)
 
-    def nearest(self, cells: Sequence[float], known: dict[bytes, bytes]) -> Nearest | None:
-        """What is near a row; ``None`` where another search is due."""
+    def nearest(self, cells: Sequence[float], known: dict[bytes, bytes]) -> Near | bytes | None:
+        """What is near a row, or an answer that is known; ``None`` where another search is due."""
         if self._cells is None and self._scan is None:
             return None
         point = self._point(cells)
@@ -178,10 +190,11 @@ class _ByArrays:
         cell = None if self._cells is None or leaf is None else self._cells.cell(point, leaf)
         if self._cells is not None and cell is not None:
             members = known.get(cell.alike) if cell.alike is not None else None
-            return self._cells.nearest(point, cell) if members is None else members
-        if self._scan is not None:
-            return self._scan.nearest(point, None if leaf is None else self._starts[leaf])
-        return None
+            return Near(*self._cells.nearest(point, cell), point) if members is None else members
+        if self._scan is None:
+            return None
+        found = self._scan.nearest(point, None if leaf is None else self._starts[leaf])
+        return None if found is None else Near(*found, point)
 
     def _point(self, cells: Sequence[float]) -> list[float]:
         """A row's coordinates in the columns of weight.

@@ -124,11 +124,12 @@ class OneSearch:
         n_groups, most = len(tree[3]) // LANES, _MOST_NUMBERS // d
         parts = [d, len(tree[0]), len(tree[2]) - 1, n_groups, k, n_wait, self._n_cells, most, labels is not None]
         self._sizes = np.array([*parts, len(told)], np.int64)
-        #: Powers, rows and labels of the nearest one after the other.
-        self._found = np.empty(k * (8 + 8 + 2), np.uint8)
-        found = (self._found[: 8 * k], self._found[8 * k : 16 * k], self._found[16 * k :])
+        #: The row's coordinates, then powers, rows and labels of the nearest, one after the other.
+        self._found = np.empty(8 * d + k * (8 + 8 + 2), np.uint8)
+        self._starts = 8 * d, 8 * d + 8 * k, 8 * d + 16 * k
+        place, *found = np.split(self._found, self._starts)
         work = (np.empty(LANES), np.empty(n_wait, np.int64), np.empty(n_wait))
-        self._room = _Addresses(np.empty(d), *found, *work)
+        self._room = _Addresses(place, *found, *work)
         self._given = (self._model.address, self._sizes.ctypes.data, self._room.address)
         self._packed = struct.Struct(f"{self._n_cells}d").pack
         self._lock = Lock()
@@ -148,11 +149,16 @@ class OneSearch:
 
     def labels(self, found: bytes) -> bytes:
         """The labels of the nearest rows in their order."""
-        return found[16 * self._k :]
+        return found[self._starts[2] :]
 
     def rows(self, found: bytes) -> tuple[IntArray, FloatArray]:
         """Rows and powers of their distances, both (k,), the nearest first."""
-        return np.frombuffer(found, np.int64, self._k, 8 * self._k), np.frombuffer(found, np.float64, self._k)
+        powers, rows, _ = self._starts
+        return np.frombuffer(found, np.int64, self._k, rows), np.frombuffer(found, np.float64, self._k, powers)
+
+    def place(self, found: bytes) -> FloatArray:
+        """The row's coordinates, (d,)."""
+        return np.frombuffer(found, np.float64, self._starts[0] // 8)
 
 
 class FewSearch:
