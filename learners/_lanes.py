@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from learners.types import FloatArray
+from learners.types import Array, FloatArray
 
 #: How many numbers one value holds.
 LANES = 8
@@ -34,6 +34,11 @@ def load(values: FloatArray, at: int) -> Lanes:
     return values[at : at + LANES].copy()
 
 
+def load_bytes(values: Array, at: int) -> Lanes:
+    """Eight entries of a flat array of bytes as numbers; all of them are in it."""
+    return values[at : at + LANES].astype(np.float64)
+
+
 def store(values: FloatArray, at: int, lanes: Lanes) -> None:
     """Overwrite eight entries of a flat array."""
     values[at : at + LANES] = lanes
@@ -41,6 +46,10 @@ def store(values: FloatArray, at: int, lanes: Lanes) -> None:
 
 def prefetch(values: FloatArray, at: int) -> None:
     """Tell that entries from here on will be read soon, so that a processor gets them ready."""
+
+
+def prefetch_bytes(values: Array, at: int) -> None:
+    """The same of bytes."""
 
 
 def spread(value: float) -> Lanes:

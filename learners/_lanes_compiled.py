@@ -38,7 +38,7 @@ class LanesType(types.Type):
 #: Of all annotated with ``Lanes``.
 LANES_TYPE = LanesType()
 _EIGHT, _ONE, _PLACES = LANES_TYPE, types.float64, types.intp
-_ARRAY = types.Array(types.float64, 1, "C")
+_ARRAY, _BYTES = types.Array(types.float64, 1, "C"), types.Array(types.uint8, 1, "C")
 _MIXED = [kinds for kinds in product((_EIGHT, _ONE), repeat=2) if _EIGHT in kinds]
 
 
@@ -82,14 +82,20 @@ def _chosen(builder: Any, first: Any, second: Any, places: list[int]) -> Any:
     return builder.shuffle_vector(first, second, ir.Constant(ir.VectorType(_PLACE, LANES), places))
 
 
-def _pointer(context: Any, builder: Any, values: Any, at: Any) -> Any:
-    data = context.make_array(_ARRAY)(context, builder, values).data
-    return builder.bitcast(builder.gep(data, [at]), _VECTOR.as_pointer())
+def _pointer(context: Any, builder: Any, values: Any, at: Any, array: Any = _ARRAY, held: Any = _VECTOR) -> Any:
+    data = context.make_array(array)(context, builder, values).data
+    return builder.bitcast(builder.gep(data, [at]), held.as_pointer())
 
 
 @_operation(_lanes.load, _EIGHT, [(_ARRAY, _PLACES)])
 def _load(context: Any, builder: Any, values: Any, at: Any) -> Any:
     return builder.load(_pointer(context, builder, values, at), align=_ALIGNMENT)
+
+
+@_operation(_lanes.load_bytes, _EIGHT, [(_BYTES, _PLACES)])
+def _load_bytes(context: Any, builder: Any, values: Any, at: Any) -> Any:
+    held = ir.VectorType(ir.IntType(8), LANES)
+    return builder.uitofp(builder.load(_pointer(context, builder, values, at, _BYTES, held), align=1), _VECTOR)
 
 
 @_operation(_lanes.store, types.none, [(_ARRAY, _PLACES, _EIGHT)])
@@ -98,13 +104,19 @@ def _store(context: Any, builder: Any, values: Any, at: Any, lanes: Any) -> Any:
     return context.get_dummy_value()
 
 
-@_operation(_lanes.prefetch, types.none, [(_ARRAY, _PLACES)])
-def _prefetch(context: Any, builder: Any, values: Any, at: Any) -> Any:
-    pointer = builder.bitcast(_pointer(context, builder, values, at), ir.IntType(8).as_pointer())
-    kind = ir.FunctionType(ir.VoidType(), [pointer.type, *[ir.IntType(32)] * 3])
-    function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")  # type: ignore[no-untyped-call]
-    builder.call(function, [pointer, *[ir.IntType(32)(how) for how in (0, 3, 1)]])  # to read, from all caches
-    return context.get_dummy_value()
+def _prefetch(array: Any) -> _Build:
+    def build(context: Any, builder: Any, values: Any, at: Any) -> Any:
+        pointer = _pointer(context, builder, values, at, array, ir.IntType(8))
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, _PLACE, _PLACE, _PLACE])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")  # type: ignore[no-untyped-call]
+        builder.call(function, [pointer, _PLACE(0), _PLACE(3), _PLACE(1)])  # data to be read, into all caches
+        return context.get_dummy_value()
+
+    return build
+
+
+_operation(_lanes.prefetch, types.none, [(_ARRAY, _PLACES)])(_prefetch(_ARRAY))
+_operation(_lanes.prefetch_bytes, types.none, [(_BYTES, _PLACES)])(_prefetch(_BYTES))
 
 
 @_operation(_lanes.spread, _EIGHT, [(_ONE,)])

@@ -45,7 +45,6 @@ class LocalLinearRegressor(NumbersOfNeighbors):
         row_order_matters=True,  # of equally distant rows the first counts first
     )
 
-
     k: int = integer(
         20,
         "How many neighbours are fitted: the nearest rows until their weights reach k, the last with what is left; all "

@@ -19,24 +19,29 @@ from learners._lanes import (
     fused,
     lane,
     load,
+    load_bytes,
     places_up_to,
     power,
     prefetch,
+    prefetch_bytes,
     spread,
     store,
     totals,
     where_less,
     where_same,
 )
-from learners.types import FloatArray
+from learners.types import Array, FloatArray
 
 _NUMBERS = st.floats(width=64)
 _SMALL = st.floats(-1e100, 1e100).filter(lambda number: number == 0 or abs(number) > 1e-100)
 
 
+_BYTES = np.array([7, 0, 1, 2, 127, 128, 200, 254, 255], np.uint8)
+
+
 @kernel
-def _everything(values: FloatArray, found: FloatArray) -> None:
-    """All operations of the first 24 values, to 15 times eight found."""
+def _everything(values: FloatArray, _bytes: Array, found: FloatArray) -> None:
+    """All operations of the first 24 values, to 16 times eight found."""
     a, b, c = load(values, 0), load(values, 8), load(values, 16)
     store(found, 0, fused(a, b, c))
     store(found, 8, fused(values[0], b, values[1]))
@@ -53,6 +58,8 @@ def _everything(values: FloatArray, found: FloatArray) -> None:
     add_upper(found, 76, b)
     found[80] = lane(a, 5)
     prefetch(values, 8)
+    prefetch_bytes(_bytes, 0)
+    store(found, 90, load_bytes(_bytes, 1))
     found[81] = places_up_to(a, values[9])
     store(found, 82, where_same(a, values[1], b, values[2]))
 
@@ -60,10 +67,10 @@ def _everything(values: FloatArray, found: FloatArray) -> None:
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 @given(st.lists(_NUMBERS, min_size=24, max_size=24))
 def test_instructions_are_the_plain_functions_to_the_bit(numbers: list[float]) -> None:
-    values, plain, compiled = np.array(numbers), np.zeros(90), np.zeros(90)
+    values, plain, compiled = np.array(numbers), np.zeros(98), np.zeros(98)
     with np.errstate(all="ignore"):
-        _PLAIN(values, plain)
-    _everything(values, compiled)
+        _PLAIN(values, _BYTES, plain)
+    _everything(values, _BYTES, compiled)
     np.testing.assert_array_equal(compiled, plain)
     kept = ~np.isnan(plain)
     np.testing.assert_array_equal(np.signbit(compiled[kept]), np.signbit(plain[kept]))

@@ -38,10 +38,10 @@ def nearest_one(arrays: Any, sizes: IntArray, room: Any, cells: FloatArray) -> i
     n_columns, n_inner, n_pools, n_groups, k, n_wait, n_cells = (
         sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5], sizes[6],
     )  # fmt: skip
-    scales = array_at(arrays[11], (n_columns, _SCALES), np.float64)
-    places = array_at(arrays[12], n_columns, np.int64)
-    labels = array_at(arrays[13], sizes[9], np.int16)
-    limits = array_at(arrays[14], 2, np.float64)
+    scales = array_at(arrays[13], (n_columns, _SCALES), np.float64)
+    places = array_at(arrays[14], n_columns, np.int64)
+    labels = array_at(arrays[15], sizes[9], np.int16)
+    limits = array_at(arrays[16], 2, np.float64)
     row = array_at(cells, n_cells, np.float64)
     query = array_at(room[0], n_columns, np.float64)
     for column in range(n_columns):
@@ -64,6 +64,8 @@ def nearest_one(arrays: Any, sizes: IntArray, room: Any, cells: FloatArray) -> i
         array_at(arrays[8], n_inner * slots[n_columns, 1], np.uint8),
         slots,
         array_at(arrays[10], SUBSETS * LANES, np.float64),
+        array_at(arrays[11], sizes[10], np.float64),
+        array_at(arrays[12], sizes[11], np.uint8),
     )
     powers, rows = array_at(room[1], k, np.float64), array_at(room[2], k, np.int64)
     work = (
@@ -123,7 +125,7 @@ class OneSearch:
         self._k, self._n_cells = k, int(scales.places.max()) + 1
         n_groups, most = len(tree[3]) // LANES, _MOST_NUMBERS // d
         parts = [d, len(tree[0]), len(tree[2]) - 1, n_groups, k, n_wait, self._n_cells, most, labels is not None]
-        self._sizes = np.array([*parts, len(told)], np.int64)
+        self._sizes = np.array([*parts, len(told), len(tree[11]), len(tree[12])], np.int64)
         #: The row's coordinates, then powers, rows and labels of the nearest, one after the other.
         self._found = np.empty(8 * d + k * (8 + 8 + 2), np.uint8)
         self._starts = 8 * d, 8 * d + 8 * k, 8 * d + 16 * k

@@ -20,6 +20,12 @@ from learners.types import Array, FloatArray, IntArray
 MOST_SLOTS = 256
 #: Of eight children.
 SUBSETS = 1 << LANES
+#: Parts of what a pool spans in a column that bytes tell apart.
+CELLS = 256
+#: Of fewer columns the numbers themselves are read as soon.
+FEWEST_CODED = 6
+#: The squares of larger numbers' differences are not finite.
+_LARGEST_CODED = 1e150
 #: The place of the steps in the tree.
 STEPS = 6
 _NO_CHILD = -1
@@ -74,7 +80,9 @@ def pooled(points: FloatArray, pools: Pools, comparison: Comparison) -> tuple[Ar
         ``steps`` (d,); ``boxes``, for each inner node and column of numbers the least of eight children and their
         largest; ``lacking``, for each inner node, column of levels and slot the children that have it, as bits;
         ``slots`` (d + 2, 2), where a column's slots begin and how many they are, then how many numbers and slots a node
-        has, then how many nodes may wait; ``absent`` (256 8,), by such bits 1 where it is not.
+        has, then how many nodes may wait; ``absent`` (256 8,), by such bits 1 where it is not; ``frames``, for a pool
+        and column the middle of the first of 256 cells and their width, at last half of a cell's diagonal, and a 0; and
+        ``codes``, in the order of ``points``, the cell in which each row lies: both empty where they are of no use.
     """
     rows, start = pools.rows, pools.start
     placed = points[rows]
@@ -106,13 +114,15 @@ def pooled(points: FloatArray, pools: Pools, comparison: Comparison) -> tuple[Ar
         bits.ravel(),
         slots,
         _aligned(absent.ravel()),
+        *_coded(placed, pools, groups, comparison),
     )
 
 
 def _children(level: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Children of each inner node, the root first, and which pools each holds, all (inner, 8); and what may wait.
 
-    Of the parts of a node's pools the one of most pools is divided in two until there are eight.
+    Of the parts of a node's pools the one of most pools is divided in two until there are eight, or none has more than
+    nodes below with eight children each hold: so it is the root that has fewer, where there are not enough.
     """
     n_pools = len(level) + 1
     found, begun, ended, most = [], [], [], 1
@@ -120,11 +130,13 @@ def _children(level: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     n_inner = len(waiting)
     while waiting:
         first, last, others = waiting.popleft()
-        parts = [(first, last)]
+        parts, full = [(first, last)], 1
+        while full * LANES < last - first:
+            full *= LANES
         while len(parts) < LANES:
             place = max(range(len(parts)), key=lambda one: parts[one][1] - parts[one][0])
             begin, end = parts[place]
-            if end - begin == 1:
+            if end - begin <= full:
                 break
             cut = begin + 1 + int(np.argmin(level[begin : end - 1]))
             parts[place : place + 1] = [(begin, cut), (cut, end)]
@@ -187,9 +199,30 @@ def _groups(placed: FloatArray, rows: IntArray, start: IntArray) -> tuple[IntArr
     return groups, grouped_rows, np.ascontiguousarray(blocks).ravel()
 
 
-def _aligned(numbers: FloatArray) -> FloatArray:
+def _coded(placed: FloatArray, pools: Pools, groups: IntArray, comparison: Comparison) -> tuple[FloatArray, Array]:
+    """A byte for each number: in which of 256 parts of what its pool spans it lies.
+
+    Source: Berchtold, Boehm, Jagadish, Kriegel and Sander, Independent quantization (2000).
+    """
+    n_columns = placed.shape[1]
+    if n_columns < FEWEST_CODED or comparison.ways.max() != NUMBERS or np.abs(placed).max() > _LARGEST_CODED:
+        return np.empty(0), np.empty(0, np.uint8)
+    begin, counts = pools.start[:-1], np.diff(pools.start)
+    low, high = np.minimum.reduceat(placed, begin, axis=0), np.maximum.reduceat(placed, begin, axis=0)
+    width = (high - low) / (CELLS - 1)
+    cells = (placed - np.repeat(low, counts, axis=0)) / np.repeat(np.where(width > 0, width, 1.0), counts, axis=0)
+    frames = np.zeros((len(begin), n_columns + 1, 2))
+    frames[:, :-1] = np.stack([low, width], axis=2)
+    frames[:, -1, 0] = np.sqrt((width * width).sum(axis=1)) / 2.0
+    codes = np.zeros((LANES * groups[-1], n_columns), np.uint8)
+    codes[np.repeat(LANES * groups[:-1] - begin, counts) + np.arange(len(placed))] = np.rint(cells)
+    blocks = codes.reshape(-1, LANES, n_columns).transpose(0, 2, 1)
+    return _aligned(frames.ravel()), _aligned(np.ascontiguousarray(blocks).ravel())
+
+
+def _aligned(numbers: Array) -> Array:
     """The same where the processor's lines of memory begin, so that no eight numbers lie in two of them."""
-    line = LANES * numbers.itemsize
+    line = LANES * LANES
     room = np.empty(numbers.nbytes + line, np.uint8)
     first = -room.ctypes.data % line
     placed = room[first : first + numbers.nbytes].view(numbers.dtype)

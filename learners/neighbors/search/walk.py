@@ -1,7 +1,9 @@
 """The walk through a tree of boxes: the nearest box first, then all that the ball of the nearest rows so far touches.
 
 Eight boxes, and eight rows, are measured at a time, column by column as everywhere, so bounds never exceed what they
-bound, to the bit. The tree is the tuple of arrays that :func:`learners.neighbors.search.pools.pooled` makes.
+bound, to the bit. Of many columns of numbers rows are first looked at in bytes, of which an eighth is read: no row is
+nearer than the middle of its cell is, less half of the cell's diagonal. The tree is the tuple of arrays that
+:func:`learners.neighbors.search.pools.pooled` makes.
 """
 
 from __future__ import annotations
@@ -9,12 +11,26 @@ from __future__ import annotations
 import numpy as np
 
 from learners._accel import kernel, lean_inner_kernel
-from learners._lanes import LANES, Lanes, load, places_up_to, prefetch, spread, store, where_less, where_same
+from learners._lanes import (
+    LANES,
+    Lanes,
+    load,
+    load_bytes,
+    places_up_to,
+    prefetch,
+    prefetch_bytes,
+    spread,
+    store,
+    where_less,
+    where_same,
+)
 from learners.neighbors.search.nearer import keep_nearer
 from learners.types import Array, FloatArray, IntArray
 
 #: How a column is compared: numbers, all of which are known; numbers of which some are missing; levels.
 NUMBERS, GAPPED, LEVELS = 0, 1, 2
+#: What is added to a square of a distance for rounding, as a share and where numbers are next to nothing.
+SLACK, TINY = 1.0 + 1e-9, 1e-300
 #: In place of a row where there is none.
 NO_ROW = 2**62
 
@@ -95,8 +111,8 @@ def search_one(
                 at -= 1
             stack[at], bounds[at] = child, bound
             depth += 1
-            if child >= n_inner and near[-1] < np.inf:
-                _fetch(tree, child - n_inner, len(query))
+            if near[-1] < np.inf:
+                _fetch(tree, child, len(query))
     return visited
 
 
@@ -113,11 +129,22 @@ def _waits_longer(power: float, row: int, other: float, other_row: int) -> bool:
 
 
 @lean_inner_kernel
-def _fetch(tree: tuple[Array, ...], pool: int, n_columns: int) -> None:
-    """Have the rows of a pool ready when its turn comes: most are not in the processor's cache between requests."""
-    start, points = tree[2], tree[4]
-    for at in range(start[pool, 1] * LANES * n_columns, start[pool + 1, 1] * LANES * n_columns, LANES):
-        prefetch(points, at)
+def _fetch(tree: tuple[Array, ...], node: int, n_columns: int) -> None:
+    """Have a node ready when its turn comes: most are not in the processor's cache between requests."""
+    size, pool = tree[9][n_columns, 0], node - len(tree[0])
+    if pool < 0:
+        for at in range(node * size, (node + 1) * size, LANES):
+            prefetch(tree[7], at)
+        return
+    start, points, frames = tree[2], tree[4], tree[11]
+    if len(frames) > 0:
+        for at in range(pool * 2 * (n_columns + 1), (pool + 1) * 2 * (n_columns + 1), LANES):
+            prefetch(frames, at)
+        for at in range(start[pool, 1] * LANES * n_columns, start[pool + 1, 1] * LANES * n_columns, LANES * LANES):
+            prefetch_bytes(tree[12], at)
+    else:
+        for at in range(start[pool, 1] * LANES * n_columns, start[pool + 1, 1] * LANES * n_columns, LANES):
+            prefetch(points, at)
 
 
 @lean_inner_kernel
@@ -132,8 +159,15 @@ def _look_into(
     eight: FloatArray,
 ) -> None:
     """Keep what is nearer among the rows of a pool; ``is_plain`` where squares of known differences are added up."""
-    start, rows, points = tree[2], tree[3], tree[4]
+    start, rows, points, frames = tree[2], tree[3], tree[4], tree[11]
+    filters = is_plain and len(frames) > 0
+    limit = np.inf
+    if filters:
+        reach = np.sqrt(near[-1]) + frames[2 * (len(query) + 1) * (pool + 1) - 2]
+        limit = reach * reach * SLACK + TINY
     for group in range(start[pool, 1], start[pool + 1, 1]):
+        if filters and places_up_to(_about(tree, query, pool, group), limit) == 0:
+            continue
         total = spread(0.0)
         at = group * LANES * len(query)
         if is_plain:
@@ -150,6 +184,19 @@ def _look_into(
             row = rows[group * LANES + place]
             if (within >> place) & 1 and row != NO_ROW and _is_nearer(eight[place], row, near, near_rows):
                 keep_nearer(near, near_rows, eight[place], row)
+
+
+@lean_inner_kernel
+def _about(tree: tuple[Array, ...], query: FloatArray, pool: int, group: int) -> Lanes:
+    """The squares of the distances from the middles of the cells in which eight rows lie."""
+    frames, codes = tree[11], tree[12]
+    frame, at = pool * 2 * (len(query) + 1), group * LANES * len(query)
+    total = spread(0.0)
+    for column in range(len(query)):
+        first, width = frames[frame + 2 * column], frames[frame + 2 * column + 1]
+        off = (query[column] - first) - load_bytes(codes, at + LANES * column) * width
+        total = total + off * off
+    return total
 
 
 @lean_inner_kernel

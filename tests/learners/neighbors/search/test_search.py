@@ -120,6 +120,27 @@ def test_a_pool_whose_box_is_out_of_reach_is_not_visited():
     assert (found.rows[0, 0], visits[0]) == (23, 24)
 
 
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_bytes_only_filter(data):
+    """Clusters of any size beside each other and far off, equal rows, and columns of one value."""
+    generator = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    n_columns, n_rows = data.draw(st.integers(6, 10)), data.draw(st.sampled_from([5, 60, 700]))
+    sizes = 10.0 ** generator.choice(data.draw(st.sampled_from([[0], [-9, 0, 6], [-310, -160, 0], [0, 120]])), 4)
+    centres = generator.normal(size=(4, n_columns)) * sizes[::-1, None]
+    cluster = generator.integers(0, 4, n_rows)
+    points = centres[cluster] + generator.normal(size=(n_rows, n_columns)) * sizes[cluster, None]
+    points[:, 0] = np.round(points[:, 0])
+    points[::9] = points[0]
+    points[:, 1] = data.draw(st.sampled_from([0.0, 1.5]))
+    queries = np.vstack([points[:8], points[:8] * (1 + 1e-9), centres, generator.normal(size=(3, n_columns)) * 1e100])
+    tree = build(points, 2.0)
+    k = data.draw(st.integers(1, min(n_rows, 30)))
+    assert len(tree.searched[-1]) > 0
+    with np.errstate(under="ignore"):
+        require_nearest(tree.nearest(queries, k), by_definition(plain(n_columns), points, queries, k))
+
+
 def test_a_tree_out_of_balance_is_built_anew():
     generator = np.random.default_rng(4)
     tree = build(generator.random((500, 2)), 2.0)
