@@ -244,11 +244,12 @@ def join_answer(model: ServedModel, members: Iterable[bytes], tail: bytes, form:
     answers = list(members)
     if len(answers) == 1:  # as below, without the lists, which for one row take longer than the rest
         return b"".join((model.head, _ONE_ROW[form], answers[0], b"}]", tail))
-    pieces = [b""] * (2 * len(answers))
-    pieces[::2] = _beginnings(len(answers))
-    pieces[1::2] = answers
-    pieces.append(b"}]" if answers else b"]")
-    return b"".join((model.head, b',"%b":[' % form.encode(), *pieces, tail))
+    pieces = [b""] * (2 * len(answers) + 3)
+    pieces[0] = b'%b,"%b":[' % (model.head, form.encode())
+    pieces[1:-2:2] = _beginnings(len(answers))
+    pieces[2:-1:2] = answers
+    pieces[-2:] = (b"}]" if answers else b"]"), tail
+    return b"".join(pieces)
 
 
 _ONE_ROW: dict[Form, bytes] = {form: b',"%b":[{"row":0,' % form.encode() for form in get_args(Form)}
