@@ -74,7 +74,17 @@ def numbered_by(rows: Sequence[int] | Any | None) -> Iterator[None]:
 
 
 class ParameterError(LearnerError):
-    """A parameter is unknown, of the wrong type or out of its range; ``field`` is its name."""
+    """A parameter is unknown, of the wrong type or out of its range; ``field`` is its name.
+
+    Args:
+        allowed: what may stand there, words or names, where it is not what the declaration of ``field`` says.
+    """
+
+    def __init__(
+        self, message: str, *, field: str | None = None, row: int | None = None, allowed: str | list[str] | None = None
+    ) -> None:
+        super().__init__(message, field=field, row=row)
+        self.allowed = allowed
 
 
 class DataError(LearnerError):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from learners.errors import ParameterError, quoted
+from learners.nesting import Nesting
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Parameter:
         minimum, maximum: inclusive bounds unless ``exclusive_minimum`` says otherwise; of an ``array`` those of its
             whole numbers.
         fewest, most: bounds of an ``array``'s length.
+        nesting: the learners of which an ``object`` names one, with parameters of its own.
         choices: the allowed texts of a ``string`` parameter.
         optional: whether ``None`` is allowed; ``none_means`` says what it stands for.
         nested: whether an ``object`` holds objects of numbers of any sign, not numbers >= 0.
@@ -45,6 +47,7 @@ class Parameter:
     only_with: tuple[tuple[str, tuple[str | bool, ...]], ...] = ()
     fewest: int = 0
     most: int = 0
+    nesting: Nesting | None = None
     name: str = ""
 
     def allowed(self) -> str:
@@ -54,7 +57,7 @@ class Parameter:
             "number": "a finite number",
             "boolean": "true or false",
             "string": "one of " + ", ".join(self.choices),
-            "object": "an object of objects of finite numbers" if self.nested else self._factors(),
+            "object": self._objects(),
             "array": f"an array of {self.fewest} to {self.most} whole numbers",
         }[self.type]
         if self.type in ("integer", "number", "array"):
@@ -72,12 +75,16 @@ class Parameter:
             raise ParameterError(
                 f"parameter {self.name} must be {self.allowed()}; it is {quoted(value)}", field=self.name
             )
+        if self.nesting is not None:
+            self.nesting.make(value, self.name)
 
     def _fits(self, value: Any) -> bool:
         if self.type == "boolean":
             return isinstance(value, bool | np.bool_)
         if self.type == "string":
             return isinstance(value, str) and value in self.choices
+        if self.nesting is not None:
+            return self.nesting.fits(value)
         if self.type == "object":
             fits = _is_row if self.nested else self._is_factor
             return isinstance(value, Mapping) and all(fits(item) for item in value.values())
@@ -111,7 +118,9 @@ class Parameter:
             bounded["exclusiveMinimum" if self.exclusive_minimum else "minimum"] = self.minimum
         if self.maximum is not None:
             bounded["maximum"] = self.maximum
-        if self.type == "object":
+        if self.nesting is not None:
+            schema["anyOf"] = [{"type": "null"}, *self.nesting.json_schema()]
+        elif self.type == "object":
             factor = {"type": "number", "exclusiveMinimum" if self.exclusive_minimum else "minimum": 0}
             row = {"type": "object", "additionalProperties": {"type": "number"}}
             schema["additionalProperties"] = row if self.nested else factor
@@ -136,7 +145,11 @@ class Parameter:
                     return place
         return None
 
-    def _factors(self) -> str:
+    def _objects(self) -> str:
+        if self.nesting is not None:
+            return self.nesting.allowed()
+        if self.nested:
+            return "an object of objects of finite numbers"
         return f"an object of finite numbers {'>' if self.exclusive_minimum else '>='} 0"
 
     def _is_factor(self, value: Any) -> bool:

@@ -1,8 +1,9 @@
 """Parameters declared as data: one declaration gives type, default, range, meaning and JSON Schema.
 
 A learner is a keyword-only dataclass made by :func:`learner`, its fields made by :func:`integer`,
-:func:`real`, :func:`flag`, :func:`choice`, :func:`sizes`, :func:`mapping` and :func:`matrix`. The constructor only
-stores; :meth:`Parameterised.check_params` and :meth:`Parameterised.check_together` are called by ``fit``.
+:func:`real`, :func:`flag`, :func:`choice`, :func:`sizes`, :func:`mapping`, :func:`matrix` and :func:`nested`. The
+constructor only stores; :meth:`Parameterised.check_params` and :meth:`Parameterised.check_together` are called by
+``fit``.
 
 A learner may have presets: sets of parameters under a name. Where parameters are read from outside
 (:meth:`Parameterised.from_params`) the key ``preset`` takes one, and what is given beside it overrides it.
@@ -16,6 +17,7 @@ from functools import cache
 from typing import Any, ClassVar, TypeVar, cast, dataclass_transform
 
 from learners.errors import ParameterError, quoted
+from learners.nesting import Nesting
 from learners.parameter import Parameter, Preset
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
     "like",
     "mapping",
     "matrix",
+    "nested",
     "real",
     "sizes",
 ]
@@ -123,6 +126,11 @@ def matrix(meaning: str, *, none_means: str) -> Any:
     return _field(Parameter("object", None, meaning, nested=True, none_means=none_means))
 
 
+def nested(nesting: Nesting, meaning: str, *, none_means: str) -> Any:
+    """A parameter that is a learner with parameters of its own; ``None`` by default."""
+    return _field(Parameter("object", None, meaning, nesting=nesting, none_means=none_means))
+
+
 def like(declaring: type[Parameterised], name: str, **changes: Any) -> Any:
     """The same parameter as another learner's of that name, but for some members of its declaration."""
     declared = next(parameter for parameter in declaring.parameters() if parameter.name == name)
@@ -140,7 +148,9 @@ def _field(parameter: Parameter, only_with: OnlyWith | None = None) -> Any:
 Declared = TypeVar("Declared")
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(integer, real, flag, choice, sizes, mapping, matrix, like))
+@dataclass_transform(
+    kw_only_default=True, field_specifiers=(integer, real, flag, choice, sizes, mapping, matrix, nested, like)
+)
 def learner(cls: type[Declared]) -> type[Declared]:
     """Class decorator: a keyword-only constructor from the declared parameters."""
     return dataclasses.dataclass(kw_only=True, eq=False, repr=False)(cls)

@@ -9,20 +9,19 @@ import numpy as np
 
 from learners.base import Capabilities, ModelState, Progress, check_training, check_weights, no_progress
 from learners.class_weights import class_factors, weigh
-from learners.decisions import decide, utility_matrix
+from learners.decisions import utility_matrix
 from learners.ensembles.boosting import Boosted, boost
-from learners.ensembles.fitted import FittedVotes, impurity_importances
+from learners.ensembles.fitted import FittedVotes
+from learners.ensembles.learner_reasons import Sizes
+from learners.ensembles.making import LearnerMakers, Makers, TreeMakers
+from learners.ensembles.member_learners import MemberLearners, warnings_of
 from learners.ensembles.members import MemberTrees
-from learners.ensembles.parameters import ClassTreeMembers
+from learners.ensembles.parameters import ClassTreeMembers, OtherClassMembers
 from learners.ensembles.reasons import explain_columns
 from learners.explanation import Explanation
 from learners.params import choice, learner, like
 from learners.table import Series, Table
-from learners.trees.cells import by_column
 from learners.trees.classifier import DecisionTreeClassifier
-from learners.trees.nodes import Nodes
-from learners.trees.shared import SharedColumns
-from learners.trees.traverse import pack
 from learners.types import BoolArray, FloatArray, IntArray
 
 
@@ -42,18 +41,20 @@ class FittedBoosting(FittedVotes):
 
 
 @learner
-class AdaBoostClassifier(FittedBoosting, ClassTreeMembers):
-    """Trees that each learn most from the rows which those before got wrong, and vote by how right they are.
+class AdaBoostClassifier(FittedBoosting, OtherClassMembers, ClassTreeMembers):
+    """Members that each learn most from the rows which those before got wrong, and vote by how right they are.
 
     :mod:`~learners.ensembles.boosting` says how rows and votes are weighted and when it ends before all members
-    are there. Stop rules of the trees count the rows' given weights, not those of the round. A class's probability
-    is its share of all votes; where not even the first member is better than a guess, it is the share in its leaf.
+    are there. Members are trees, stumps unless ``max_depth`` says otherwise, or by ``member`` any learner that takes
+    weights. Stop rules of the trees count the rows' given weights, not those of the round; other learners know the
+    latter alone. A class's probability is its share of all votes; where not even the first member is better than a
+    guess, it is that member's.
     """
 
     name: ClassVar[str] = "adaboost-classifier"
     summary: ClassVar[str] = (
-        "Lets small trees vote, each grown for the rows that those before got wrong; of trees with one test it tells "
-        "exactly what each column adds."
+        "Lets small trees, or other learners, vote, each learned for the rows that those before got wrong; of trees "
+        "with one test it tells exactly what each column adds."
     )
     capabilities: ClassVar[Capabilities] = Capabilities(
         task="classification",
@@ -84,22 +85,36 @@ class AdaBoostClassifier(FittedBoosting, ClassTreeMembers):
         utility_matrix(self.utility, target.column)  # refused before the work if it is bad
         n_classes = len(np.unique(codes[weights > 0]))
         progress(0.0, "sorting columns")
-        weak = _WeakTrees(self, table, target, weights)
+        makers = self._makers(table, target, weights)
+        made: list[Any] = []
+
+        def learn(weights: FloatArray, told: Progress) -> BoolArray:
+            made.append(makers.make(len(made), weights, told))
+            return makers.wrong(made[-1])
+
         samme = self.algorithm == "samme"
-        boosted = boost(weak.learn, weights, n_classes, int(self.members), samme=samme, progress=progress)
-        trees = weak.trees[: len(boosted.votes)]
+        boosted = boost(learn, weights, n_classes, int(self.members), samme=samme, progress=progress)
+        made = made[: len(boosted.votes)]
         self._remember_columns(X, table)
         self._set_classes(target.column)
         shares = boosted.votes / boosted.votes.sum()
-        self._set_members(MemberTrees.of(trees, table.columns, regression=False), shares)
+        self._set_members(makers.joined(made), shares, makers.importances(made, shares))
         self.boosted_ = boosted
-        self.feature_importances_ = impurity_importances(trees, shares, table)
-        progress(1.0, f"{len(trees)} members")
+        progress(1.0, f"{len(made)} members")
         return self
 
+    def _makers(self, table: Table, target: Series, weights: FloatArray) -> Makers:
+        if self.member is not None:
+            return LearnerMakers(table, target, self._new_member)
+        options = self._options(self.criterion, 1)
+        return TreeMakers(table, target, weights, options, self._finished, by_given=True)
+
     def training_notes(self) -> dict[str, Any]:
-        """How many ``members`` there are, and why there are no more (``ended``)."""
-        return {"members": self.n_members_, "ended": self.boosted_.ended}
+        """How many ``members`` there are, why there are no more (``ended``), and ``warnings`` of other learners."""
+        members = self.members_
+        warnings = warnings_of(members.learners) if isinstance(members, MemberLearners) else []
+        told = {"members": self.n_members_, "ended": self.boosted_.ended}
+        return told | ({"warnings": warnings} if warnings else {})
 
     def get_state(self) -> ModelState:
         state = super().get_state()
@@ -115,41 +130,23 @@ class AdaBoostClassifier(FittedBoosting, ClassTreeMembers):
 
     def explain(self, X: Any) -> list[Explanation]:
         """Of stumps what each column adds, else the members' votes; see :mod:`learners.ensembles.explanation`."""
-        if self.is_fitted and self.members_.is_of_stumps:
-            values = self.check_table(X).values
-            total = float(self.boosted_.votes.sum())
-            return explain_columns(self.members_, self.weights_, total, values, self._labels(), hard=self.votes_hard)
-        return super().explain(X)
+        stumps = self._stumps if self.is_fitted else None
+        if stumps is None:
+            return super().explain(X)
+        values = self.check_table(X).values
+        total = float(self.boosted_.votes.sum())
+        return explain_columns(stumps, self.weights_, total, values, self._labels(), hard=self.votes_hard)
 
-    def reason_sizes(self, values: FloatArray) -> Iterator[IntArray]:
+    def reason_sizes(self, values: FloatArray, of_member: Sizes) -> Iterator[IntArray]:
         """Of some rows at a time the columns that are told of each, or the votes and tests."""
-        if self.members_.is_of_stumps:
-            used = np.unique(self.members_.nodes.feature[self.members_.roots])
-            return iter((np.full(len(values), len(used), np.int64),))
-        return super().reason_sizes(values)
+        stumps = self._stumps
+        if stumps is None:
+            return super().reason_sizes(values, of_member)
+        used = np.unique(stumps.nodes.feature[stumps.roots])
+        return iter((np.full(len(values), len(used), np.int64),))
 
-
-class _WeakTrees:
-    """Grows members on columns that are laid out once."""
-
-    def __init__(self, learner: AdaBoostClassifier, table: Table, target: Series, weights: FloatArray) -> None:
-        options = learner._options(learner.criterion, 1)
-        self._codes = target.cells.astype(np.int64)
-        self._columns = table.columns
-        self._cells = by_column(table.values)
-        self._finish = learner._finished
-        self._shared = SharedColumns(
-            table, np.ascontiguousarray(target.cells), len(target.column.levels), weights, options
-        )
-        self.trees: list[Nodes] = []
-
-    def learn(self, weights: FloatArray, progress: Progress) -> BoolArray:
-        tree = self._finish(self._shared.grow(weights, by_given=True, progress=progress))
-        self.trees.append(tree)
-        packed = pack(tree, self._columns, regression=False)
-        nodes, undecided = packed.descended(self._cells)
-        decided = decide(packed.answers)[nodes]
-        if len(undecided):
-            decided[undecided] = decide(packed.predict(self._cells[:, undecided]))
-        wrong: BoolArray = decided != self._codes
-        return wrong
+    @property
+    def _stumps(self) -> MemberTrees | None:
+        """The members, if they are trees of one test."""
+        members = self.members_
+        return members if isinstance(members, MemberTrees) and members.is_of_stumps else None

@@ -1,4 +1,4 @@
-"""Bagging: trees that each learn from a sample of the rows, and answer by their mean (Breiman 1996)."""
+"""Bagging: trees, or other learners, that each learn from a sample of the rows; their mean answers (Breiman 1996)."""
 
 from __future__ import annotations
 
@@ -21,17 +21,23 @@ from learners.base import (
 from learners.class_weights import class_factors, weigh
 from learners.decisions import utility_matrix
 from learners.ensembles.drawing import Draws
-from learners.ensembles.fitted import FittedEnsemble, FittedVotes, impurity_importances
+from learners.ensembles.fitted import FittedEnsemble, FittedVotes
 from learners.ensembles.growing import for_each, span
-from learners.ensembles.members import MemberTrees
+from learners.ensembles.making import LearnerMakers, Makers, TreeMakers
+from learners.ensembles.member_learners import MemberLearners, warnings_of
 from learners.ensembles.out_of_bag import Judged, OutOfBag
-from learners.ensembles.parameters import ClassTreeMembers, DrawnMembers
+from learners.ensembles.parameters import (
+    ClassTreeMembers,
+    DrawnMembers,
+    OtherClassMembers,
+    OtherMembers,
+    OtherNumberMembers,
+)
 from learners.params import learner
 from learners.table import Series, Table
 from learners.trees.cells import by_column
 from learners.trees.column_draws import draw_of
 from learners.trees.nodes import Nodes
-from learners.trees.shared import SharedColumns
 from learners.trees.too_large import single_leaf_warnings
 from learners.types import FloatArray
 
@@ -53,10 +59,13 @@ class FittedBag(FittedEnsemble):
 
     def training_notes(self) -> dict[str, Any]:
         """The error ``out_of_bag`` with the number of rows that tell it, if it was asked for; and ``warnings`` where
-        the rows are too few for the least sizes that are asked for."""
+        the rows are too few for the least sizes that are asked for, or of members that are other learners."""
         told = {} if self.out_of_bag_ is None else {"out_of_bag": self.out_of_bag_.to_json()}
         members, least = self.members_, {"min_leaf": self.min_leaf, "min_split": self.min_split}
-        warnings = single_leaf_warnings(members.nodes, members.roots, **least)
+        if isinstance(members, MemberLearners):
+            warnings = warnings_of(members.learners)
+        else:
+            warnings = single_leaf_warnings(members.nodes, members.roots, **least)
         return told | ({"warnings": warnings} if warnings else {})
 
     def get_state(self) -> ModelState:
@@ -92,31 +101,34 @@ class BaggedTrees(FittedBag, DrawnMembers):
     ) -> None:
         """Grow all members, and ask them about the rows out of bag."""
         threads, n_members = int(self.threads), int(self.members)
-        cells = np.ascontiguousarray(target.cells)
-        regression = criterion == "variance"
         progress(0.0, "sorting columns")
-        n_classes = 0 if regression else len(target.column.levels)
-        shared = SharedColumns(table, cells, n_classes, weights, self._options(criterion, threads))
         draws = Draws(weights, float(self.sample_fraction), int(self.seed))
+        makers = self._makers(table, target, weights, criterion, draws)
 
-        drawn = self._columns_a_node(shared.n_varying)
-
-        def grow(member: int, told: Progress) -> Nodes:
-            draw = draw_of(drawn, draws.column_seed(member))
-            return self._finished(shared.grow(draws.counts(member), draw=draw, progress=told))
+        def make(member: int, told: Progress) -> Any:
+            return makers.make(member, draws.counts(member), told)
 
         last = _GROWING if self._judges else 1.0
-        trees = for_each(grow, n_members, threads, span(progress, 0.0, last), "members grown")
-        members = MemberTrees.of(trees, table.columns, regression=regression, threads=threads)
+        made = for_each(make, n_members, threads, span(progress, 0.0, last), "members grown")
+        members = makers.joined(made, threads)
+        cells = np.ascontiguousarray(target.cells)
         judged = Judged(members, draws, by_column(table.values), cells, utility, threads)
         out_of_bag, importances = self._judge(judged, span(progress, last, 1.0))
         shares = np.full(n_members, 1.0 / n_members)
         self._remember_columns(X, table)
         self.target_ = target.column
-        self._set_members(members, shares)
+        if importances is None:
+            importances = makers.importances(made, shares)
+        self._set_members(members, shares, importances)
         self.out_of_bag_ = out_of_bag
-        self.feature_importances_ = impurity_importances(trees, shares, table) if importances is None else importances
         progress(1.0, f"{n_members} members")
+
+    def _makers(self, table: Table, target: Series, weights: FloatArray, criterion: str, draws: Draws) -> Makers:
+        """How members are learned: as trees."""
+        makers = TreeMakers(table, target, weights, self._options(criterion, int(self.threads)), self._finished)
+        drawn = self._columns_a_node(makers.columns.n_varying)
+        makers.draw = lambda member: draw_of(drawn, draws.column_seed(member))
+        return makers
 
     @abstractmethod
     def _columns_a_node(self, n_columns: int) -> int | None:
@@ -187,31 +199,37 @@ _CLASSES = Capabilities(
 _NUMBERS = replace(_CLASSES, task="regression")
 
 
+class AnyBag(BaggedTrees, OtherMembers):
+    """Base of those whose members may be other learners."""
+
+    def _makers(self, table: Table, target: Series, weights: FloatArray, criterion: str, draws: Draws) -> Makers:
+        if self.member is not None:
+            return LearnerMakers(table, target, self._new_member)
+        return super()._makers(table, target, weights, criterion, draws)
+
+    def _columns_a_node(self, n_columns: int) -> int | None:
+        return None
+
+
 @learner
-class BaggingClassifier(BaggedClassTrees):
-    """Trees on samples of the rows; a class's probability is the mean of the members' leaf shares."""
+class BaggingClassifier(AnyBag, BaggedClassTrees, OtherClassMembers):
+    """Trees, or other learners, on samples of the rows; a class's probability is the mean of the members' shares."""
 
     name: ClassVar[str] = "bagging-classifier"
     summary: ClassVar[str] = (
-        "Averages trees that each learned from a sample of the rows, and tells the error to be expected from the rows "
-        "that each left out."
+        "Averages trees, or other learners, that each learned from a sample of the rows, and tells the error to be "
+        "expected from the rows that each left out."
     )
     capabilities: ClassVar[Capabilities] = _CLASSES
 
-    def _columns_a_node(self, n_columns: int) -> int | None:
-        return None
-
 
 @learner
-class BaggingRegressor(BaggedNumberTrees):
-    """Trees on samples of the rows; the answer is the mean of theirs."""
+class BaggingRegressor(AnyBag, BaggedNumberTrees, OtherNumberMembers):
+    """Trees, or other learners, on samples of the rows; the answer is the mean of theirs."""
 
     name: ClassVar[str] = "bagging-regressor"
     summary: ClassVar[str] = (
-        "Averages the numbers of trees that each learned from a sample of the rows, and tells the error to be expected "
-        "from the rows that each left out."
+        "Averages the numbers of trees, or of other learners, that each learned from a sample of the rows, and tells "
+        "the error to be expected from the rows that each left out."
     )
     capabilities: ClassVar[Capabilities] = _NUMBERS
-
-    def _columns_a_node(self, n_columns: int) -> int | None:
-        return None

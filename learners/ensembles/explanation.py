@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from learners.conditions import name_text, scalar_text
-from learners.explanation import PathExplanation
+from learners.explanation import Explanation, PathExplanation
 from learners.types import FloatArray, Scalar
 
 #: Columns and classes that a text names; a record holds all.
@@ -139,20 +139,33 @@ class MemberPath:
 
 
 @dataclass(frozen=True)
+class MemberReason:
+    """Why one member that is no tree of the ensemble's own votes as it does, in its own words."""
+
+    member: int
+    reason: Explanation
+
+    def to_json(self) -> dict[str, Any]:
+        return {"member": self.member, **self.reason.to_json()}
+
+
+@dataclass(frozen=True)
 class VotesExplanation:
-    """Every member's vote, and the paths of those that the answer owes most.
+    """Every member's vote, and the paths or reasons of those that the answer owes most.
 
     Attributes:
         labels: the classes; empty for regression.
         hard: whether a member votes for one class, not with its shares.
         votes: in the members' order.
-        paths: of a few members.
+        paths: of a few members, if these are trees.
+        reasons: of a few members, if these are other learners.
     """
 
     labels: tuple[Scalar, ...]
     hard: bool
     votes: tuple[MemberVote, ...]
-    paths: tuple[MemberPath, ...]
+    paths: tuple[MemberPath, ...] = ()
+    reasons: tuple[MemberReason, ...] = ()
 
     @property
     def kind(self) -> Literal["votes"]:
@@ -160,7 +173,8 @@ class VotesExplanation:
 
     @property
     def n_tests(self) -> int:
-        return len(self.votes) + sum(one.path.n_tests for one in self.paths)
+        told = [one.path.n_tests for one in self.paths] + [one.reason.n_tests for one in self.reasons]
+        return len(self.votes) + sum(told)
 
     def replayed(self) -> FloatArray:
         answers = [one.shares if one.value is None else one.value for one in self.votes]
@@ -170,7 +184,11 @@ class VotesExplanation:
         return {
             "kind": self.kind,
             "votes": [one.to_json(self.labels, hard=self.hard) for one in self.votes],
-            "paths": [one.to_json() for one in self.paths],
+            **(
+                {"reasons": [one.to_json() for one in self.reasons]}
+                if self.reasons
+                else {"paths": [one.to_json() for one in self.paths]}
+            ),
         }
 
     def text(self) -> str:

@@ -1,4 +1,4 @@
-"""What fitted ensembles of trees hold, answer and say of themselves."""
+"""What fitted ensembles hold, answer and say of themselves."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 
 from learners.base import Classifier, Learner, ModelState
 from learners.decisions import plain_utility, utility_matrix
+from learners.ensembles.learner_reasons import Sizes, explain_votes_of, sizes_of_votes_of
+from learners.ensembles.member_learners import HEADERS, MemberLearners
 from learners.ensembles.members import MemberTrees
 from learners.ensembles.reasons import explain_votes, votes_sizes
 from learners.explanation import Explanation
@@ -19,21 +21,28 @@ from learners.types import FloatArray, IntArray, Scalar
 
 
 class FittedEnsemble(Learner):
-    """What an ensemble of trees holds beside what every learner does.
+    """What an ensemble holds beside what every learner does.
 
     Fitted attributes:
-        members_: the trees.
+        members_: the trees, or other learners.
         weights_: the share of each member in the answer, shape (M,); they sum to 1.
-        feature_importances_: share of each column in the members' total decrease of impurity, shape (d,).
+        feature_importances_: share of each column in the members' total decrease of impurity, shape (d,); there is
+            none where members are learners that decrease no impurity.
     """
 
-    members_: MemberTrees
+    members_: MemberTrees | MemberLearners
     weights_: FloatArray
     feature_importances_: FloatArray
 
-    def _set_members(self, members: MemberTrees, weights: FloatArray) -> None:
+    def _set_members(
+        self, members: MemberTrees | MemberLearners, weights: FloatArray, importances: FloatArray | None
+    ) -> None:
         self.members_ = members
         self.weights_ = weights
+        if importances is not None:
+            self.feature_importances_ = importances
+        elif hasattr(self, "feature_importances_"):
+            del self.feature_importances_
 
     @property
     def votes_hard(self) -> bool:
@@ -57,8 +66,11 @@ class FittedEnsemble(Learner):
 
     def explain(self, X: Any) -> list[Explanation]:
         """The members' votes; see :class:`~learners.ensembles.explanation.VotesExplanation`."""
-        table = self.check_table(X)
-        return explain_votes(self.members_, self.weights_, table.values, self._labels(), hard=self.votes_hard)
+        table, members = self.check_table(X), self.members_
+        told = (self.weights_, table.values, self._labels())
+        if isinstance(members, MemberLearners):
+            return explain_votes_of(members, *told, hard=self.votes_hard)
+        return explain_votes(members, *told, hard=self.votes_hard)
 
     def _labels(self) -> tuple[Scalar, ...]:
         return () if self.target_.is_numeric else self.target_.labels
@@ -67,21 +79,31 @@ class FittedEnsemble(Learner):
     def unpacked_bytes(self) -> int:
         return self.members_.unpacked_bytes
 
-    def reason_sizes(self, values: FloatArray) -> Iterator[IntArray]:
-        """Of some rows at a time, how many votes and tests the reason of each holds; values of shape (n, d)."""
-        return votes_sizes(self.members_, self.weights_, values, self._labels(), hard=self.votes_hard)
+    def reason_sizes(self, values: FloatArray, of_member: Sizes) -> Iterator[IntArray]:
+        """Of some rows at a time, how many votes and tests the reason of each holds.
+
+        Args:
+            values: shape (n, d).
+            of_member: the same of a member that is another learner.
+        """
+        told = (self.weights_, values, self._labels())
+        if isinstance(self.members_, MemberLearners):
+            return sizes_of_votes_of(self.members_, *told, of_member, hard=self.votes_hard)
+        return votes_sizes(self.members_, *told, hard=self.votes_hard)
 
     def get_state(self) -> ModelState:
-        header = self._header()
-        own = {"weights": self.weights_, "importances": self.feature_importances_}
-        return ModelState(header, self.members_.to_arrays() | own)
+        state = ModelState(self._header(), {"weights": self.weights_})
+        if hasattr(self, "feature_importances_"):
+            state.arrays["importances"] = self.feature_importances_
+        self.members_.add_to(state)
+        return state
 
     @classmethod
     def from_state(cls, state: ModelState) -> Self:
         made = cls._of_header(state.header)
-        members = MemberTrees.from_arrays(state.arrays, made.columns_, regression=made.target_.is_numeric)
-        made._set_members(members, state.arrays["weights"])
-        made.feature_importances_ = state.arrays["importances"]
+        kind = MemberLearners if HEADERS in state.header else MemberTrees
+        members = kind.of_state(state, made.columns_, regression=made.target_.is_numeric)
+        made._set_members(members, state.arrays["weights"], state.arrays.get("importances"))
         return made
 
 

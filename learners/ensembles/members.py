@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from learners.base import Progress, no_progress
+from learners.base import ModelState, Progress, no_progress
 from learners.decisions import decide
 from learners.ensembles.compiled_answers import CompiledAnswers
 from learners.ensembles.growing import for_each
@@ -268,12 +268,20 @@ class MemberTrees:
         """Memory that walking takes beside the stored arrays: some 165 bytes a node."""
         return 165 * self.nodes.n_nodes
 
-    def to_arrays(self) -> dict[str, Array]:
-        return {"bounds": self.bounds} | stored(self.nodes)
+    def looked_at(self, member: int) -> IntArray:
+        """The columns that a member tests, ascending."""
+        first, last = self.bounds[member : member + 2]
+        tested = self.nodes.feature[first:last]
+        return np.unique(tested[tested >= 0])
+
+    def add_to(self, state: ModelState) -> None:
+        """Put the trees into the state of their ensemble."""
+        state.arrays |= {"bounds": self.bounds} | stored(self.nodes)
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, Array], columns: tuple[Column, ...], *, regression: bool) -> MemberTrees:
-        return cls(restored(arrays), arrays["bounds"], columns, regression)
+    def of_state(cls, state: ModelState, columns: tuple[Column, ...], *, regression: bool) -> MemberTrees:
+        """The inverse of :meth:`add_to`."""
+        return cls(restored(state.arrays), state.arrays["bounds"], columns, regression)
 
 
 _MOVED = (*_NODE_IDS, "level_start")

@@ -11,7 +11,7 @@ from learners.base import Progress
 from learners.decisions import decide
 from learners.ensembles.drawing import Draws
 from learners.ensembles.growing import for_each
-from learners.ensembles.members import MemberTrees
+from learners.ensembles.making import Members
 from learners.types import FloatArray, IntArray
 
 #: The purpose for which values are shuffled, among those of a member's chance.
@@ -46,7 +46,7 @@ class Judged:
         threads: on which the work is done; what is found is the same.
     """
 
-    members: MemberTrees
+    members: Members
     draws: Draws
     cells: FloatArray
     target: FloatArray
@@ -86,9 +86,7 @@ class Judged:
             cells, places = self.cells[:, rows].copy(), np.arange(len(rows))
             generator = self.draws.generator(member, _SHUFFLES)
             plain = np.average(self._losses(self.members.of_member(member, cells, places), rows), weights=weights)
-            first, last = self.members.bounds[member : member + 2]
-            tested = self.members.nodes.feature[first:last]
-            for column in np.unique(tested[tested >= 0]):
+            for column in self.members.looked_at(member):
                 own = cells[column].copy()
                 cells[column] = generator.permutation(own)
                 answers = self.members.of_member(member, cells, places)

@@ -1,9 +1,16 @@
-"""The parameters of member trees: those of the trees themselves, as far as they make sense in numbers."""
+"""The parameters of members: of trees those of the trees themselves, as far as they make sense in numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from learners.base import Learner
-from learners.params import choice, flag, integer, learner, like, real
+from learners.ensembles.member_learners import CLASSIFIERS, REGRESSORS
+from learners.errors import ParameterError
+from learners.nesting import LEARNER, PARAMETERS, Nesting, plain
+from learners.params import choice, flag, integer, learner, like, nested, real
+from learners.table import Column
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.following import follow_all, follow_heaviest
 from learners.trees.nodes import Nodes
@@ -99,3 +106,74 @@ class DrawnMembers(TreeMembers):
         minimum=1,
         maximum=256,
     )
+
+
+#: The parameter that makes members of other learners.
+OTHER_MEMBERS = "member"
+_MEANING = (
+    "What is learned in place of trees by the parameters beside: a learner with parameters of its own, by rows with "
+    "weights. Members with a seed draw by it plus their number, from 0 on."
+)
+_TREES = "trees by the parameters beside"
+_CLASSES = Nesting(CLASSIFIERS, without=("class_weight", "utility"))
+_NUMBERS = Nesting(REGRESSORS)
+
+
+class OtherMembers(Learner):
+    """Base of ensembles whose members may be other learners than trees by the ensemble's own parameters."""
+
+    member: dict[str, Any] | None
+
+    def check_together(self) -> None:
+        """The same, and the parameters of trees, which have no effect where members are something else."""
+        super().check_together()
+        if self.member is not None:
+            of_trees = {parameter.name for parameter in ClassTreeMembers.parameters()} - _OF_ALL
+            reason = f"members are {self.member[LEARNER]}; give its parameters in {OTHER_MEMBERS}.{PARAMETERS}"
+            self._refuse_changed(sorted(of_trees), reason)
+
+    def check_columns(self, columns: Sequence[Column], target: Column | None) -> None:
+        super().check_columns(columns, target)
+        if self.member is not None:
+            try:
+                self._new_member(0).check_columns(columns, target)
+            except ParameterError as error:
+                raise ParameterError(str(error), field=f"{OTHER_MEMBERS}.{PARAMETERS}.{error.field}") from None
+
+    def _plain(self, name: str, value: Any) -> Any:
+        return plain(value) if name == OTHER_MEMBERS else super()._plain(name, value)
+
+    def _new_member(self, number: int) -> Learner:
+        """An unfitted member, from 0 on."""
+        made: Learner = nesting_of(type(self)).make(self.member or {}, OTHER_MEMBERS, number)
+        return made
+
+
+@learner
+class OtherClassMembers(OtherMembers):
+    """The same of classes."""
+
+    member: dict[str, Any] | None = nested(_CLASSES, _MEANING, none_means=_TREES)
+
+
+@learner
+class OtherNumberMembers(OtherMembers):
+    """The same of numbers."""
+
+    member: dict[str, Any] | None = nested(_NUMBERS, _MEANING, none_means=_TREES)
+
+
+#: Parameters of :class:`ClassTreeMembers` that speak of the whole.
+_OF_ALL = {"members", *_CLASSES.without}
+
+
+def nesting_of(learner: type[Learner]) -> Nesting:
+    """Which learners the members of an ensemble may be.
+
+    Raises:
+        TypeError: its members are always trees.
+    """
+    for parameter in learner.parameters():
+        if parameter.name == OTHER_MEMBERS and parameter.nesting is not None:
+            return parameter.nesting
+    raise TypeError(f"{learner.name} is an ensemble of trees alone")

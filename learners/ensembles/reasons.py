@@ -46,7 +46,7 @@ def explain_votes(
         answers, leaves = members.each(cells, hard=hard), members.leaves(cells)
         for row, paths in enumerate(_paths(members, weights, cells, answers, labels)):
             votes = tuple(
-                MemberVote(m, float(weights[m]), int(leaves[m, row]), *_said(answers[m, row].tolist(), labels))
+                MemberVote(m, float(weights[m]), int(leaves[m, row]), *said(answers[m, row].tolist(), labels))
                 for m in range(len(members))
             )
             found.append(VotesExplanation(labels, hard, votes, paths))
@@ -87,11 +87,12 @@ def _in_parts(members: MemberTrees, values: FloatArray) -> Iterator[FloatArray]:
         first += len(part)
 
 
-def _said(answer: list[float], labels: tuple[Scalar, ...]) -> tuple[tuple[float, ...], float | None]:
+def said(answer: list[float], labels: tuple[Scalar, ...]) -> tuple[tuple[float, ...], float | None]:
+    """A member's answer as its vote tells it: class shares, or a number."""
     return (tuple(answer), None) if labels else ((), answer[0])
 
 
-def _heaviest(answers: FloatArray, weights: FloatArray, labels: tuple[Scalar, ...]) -> list[int]:
+def heaviest(answers: FloatArray, weights: FloatArray, labels: tuple[Scalar, ...]) -> list[int]:
     """The members that give most weight to the answer, or whose number is nearest to it; the first of equal ones."""
     total = weights @ answers
     worth = weights * answers[:, int(np.argmax(total))] if labels else -np.abs(answers[:, 0] - total[0])
@@ -114,9 +115,9 @@ def _reached(
     members: MemberTrees, weights: FloatArray, cells: FloatArray, answers: FloatArray, labels: tuple[Scalar, ...]
 ) -> tuple[IntArray, IntArray, list[tuple[IntArray, FloatArray]]]:
     """Rows with their heaviest members, and the leaves that each such pair reaches; all of them walk together."""
-    heaviest = [_heaviest(answers[:, row], weights, labels) for row in range(cells.shape[1])]
-    rows = np.repeat(np.arange(len(heaviest)), [len(of_row) for of_row in heaviest])
-    asked = np.array([m for of_row in heaviest for m in of_row])
+    of_rows = [heaviest(answers[:, row], weights, labels) for row in range(cells.shape[1])]
+    rows = np.repeat(np.arange(len(of_rows)), [len(of_row) for of_row in of_rows])
+    asked = np.array([m for of_row in of_rows for m in of_row])
     return rows, asked, members.reached(cells, rows, asked)
 
 

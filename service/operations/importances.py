@@ -47,10 +47,10 @@ def importances(model: ServedModel) -> dict[str, Any]:
     """The version and each column's share of the decrease of impurity; or what an ensemble measured instead.
 
     Raises:
-        Conflict: the model is neither a tree nor of trees.
+        Conflict: the model is neither a tree nor of learners that lower an impurity.
     """
     learner = model.learner
-    if not isinstance(learner, TreeEstimator | FittedEnsemble):
+    if not isinstance(learner, TreeEstimator | FittedEnsemble) or not hasattr(learner, "feature_importances_"):
         message = f"{learner.name} has no impurity that its columns decrease; ask for kind=permutation"
         raise Conflict(f"The model has no such importances: {message}", [Fault(message, parameter="ref")])
     shares = learner.feature_importances_.tolist()

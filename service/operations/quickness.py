@@ -10,6 +10,7 @@ import math
 from learners.base import Learner
 from learners.columns import OPEN_KINDS
 from learners.ensembles.fitted import FittedEnsemble
+from learners.ensembles.member_learners import MemberLearners
 from learners.linear.fitted import FittedLinear
 from learners.neural.fitted import FittedNetwork
 from learners.neural.recurrent.estimator import StepwiseEstimator
@@ -19,6 +20,8 @@ from learners.trees.model_tree.fitted import FittedModelTree
 
 #: Steps that are made while others wait: mostly some milliseconds.
 QUICK_STEPS = 20_000
+#: Steps that take as long as asking another learner: some 50 us.
+_STEPS_OF_A_CALL = 200
 
 
 def row_steps(learner: Learner, *, complete: bool) -> float:
@@ -34,7 +37,7 @@ def row_steps(learner: Learner, *, complete: bool) -> float:
     if isinstance(learner, StepwiseEstimator) or any(column.kind in OPEN_KINDS for column in learner.columns_):
         return math.inf
     if isinstance(learner, FittedTree | FittedEnsemble):
-        return 1 + _steps_of_trees(learner, complete=complete)
+        return 1 + _steps_of_members(learner, complete=complete)
     if isinstance(learner, FittedRules):
         return 1 + len(learner.ordered_rules_.start) + int(learner.ordered_rules_.start[-1])
     if isinstance(learner, FittedLinear):
@@ -44,12 +47,15 @@ def row_steps(learner: Learner, *, complete: bool) -> float:
     return math.inf
 
 
-def _steps_of_trees(learner: FittedTree | FittedEnsemble, *, complete: bool) -> int:
-    if isinstance(learner, FittedEnsemble):
-        nodes, longest, terms = learner.members_.nodes, learner.members_.total_greatest_depth, 0
-    else:
+def _steps_of_members(learner: FittedTree | FittedEnsemble, *, complete: bool) -> float:
+    """The same of a tree, or of all that an ensemble asks."""
+    if isinstance(learner, FittedTree):
         nodes, longest = learner.tree_, learner.tree_.greatest_depth
-        terms = len(learner.columns_) if isinstance(learner, FittedModelTree) else 0
+    elif isinstance(learner.members_, MemberLearners):
+        return sum(_STEPS_OF_A_CALL + row_steps(member, complete=complete) for member in learner.members_.learners)
+    else:
+        nodes, longest = learner.members_.nodes, learner.members_.total_greatest_depth
+    terms = len(learner.columns_) if isinstance(learner, FittedModelTree) else 0
     if complete or not nodes.divides_missing:
         return longest + terms
     return nodes.n_nodes * (1 + terms)

@@ -79,8 +79,9 @@ def reason_sizes(learner: Learner, values: FloatArray, columns: tuple[Column, ..
     In a tree these are the tests on all branches that are told, in a model tree the terms of their functions too;
     in a rule set the conditions of the rule that answers and one of each rule before it; in a linear model or a
     network the contributions, and by steps the work at its most; by neighbours the most rows and columns that may
-    be told; in an ensemble the votes, and the tests of the members that are told. Of a row that one tree divides among
-    so many branches that not all are told, the number is the most that can be.
+    be told; in an ensemble the votes, and the tests of the members that are told, or these members' own
+    reasons. Of a row that one tree divides among so many branches that not all are told, the number is the most that
+    can be.
 
     Args:
         learner: fitted.
@@ -144,7 +145,7 @@ def _of_tree(learner: FittedTree, sizes: IntArray, values: FloatArray) -> Iterat
 
 
 def _of_ensemble(learner: FittedEnsemble, values: FloatArray) -> Iterator[IntArray]:
-    counted = learner.reason_sizes(values)
+    counted = learner.reason_sizes(values, reason_sizes)
     while True:
         with uncompiled():
             sizes = next(counted, None)

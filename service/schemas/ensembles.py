@@ -30,7 +30,9 @@ class MemberVote(Answer):
 
     member: int = Field(ge=0)
     weight: float = Field(description="its share of all members' weight; they sum to 1")
-    leaf: int | None = Field(description="node of its own tree, of a divided row the one with the largest share")
+    leaf: int | None = Field(
+        description="node of its own tree, of a divided row the one with the largest share; null of other learners"
+    )
     label: _Value | None = None
     distribution: list[LabelShare] | None = Field(None, description="of members that do not vote for one class alone")
     value: float | None = Field(None, description="of a regression")

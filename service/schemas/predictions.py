@@ -247,14 +247,8 @@ class MemberPath(Answer):
     omitted: Omitted | None = None
 
 
-class Explanation(Prediction):
-    """The reason of one answer, `kind` tells its form.
-
-    A `path` has the branches that the row followed; a `rule` the first rule that covers the row; `neighbours` the
-    training rows that voted, the nearest first; `contributions` what each column adds to a linear model's answer;
-    `attributions` what each column adds to a network's scores; `reconstruction` an autoencoder's code and what comes
-    back; `votes` every member's vote and the paths of a few; `additive` what each column adds to the votes.
-    """
+class Reason(Answer):
+    """The fields of all reasons but votes."""
 
     kind: (
         Literal["path", "rule", "neighbours", "contributions", "attributions", "reconstruction", "votes", "additive"]
@@ -301,8 +295,26 @@ class Explanation(Prediction):
     reconstructed: list[ReconstructedColumn] | None = Field(
         None, description="of an autoencoder; the errors added up are the answer"
     )
+
+
+class MemberReason(Reason):
+    """Why one member that is another learner than a tree of the ensemble's own votes as it does, by its own kind."""
+
+    member: int
+
+
+class Explanation(Prediction, Reason):
+    """The reason of one answer, `kind` tells its form.
+
+    A `path` has the branches that the row followed; a `rule` the first rule that covers the row; `neighbours` the
+    training rows that voted, the nearest first; `contributions` what each column adds to a linear model's answer;
+    `attributions` what each column adds to a network's scores; `reconstruction` an autoencoder's code and what comes
+    back; `votes` every member's vote and the paths or reasons of a few; `additive` what each column adds to the votes.
+    """
+
     votes: list[MemberVote] | None = None
     paths: list[MemberPath] | None = Field(None, description="of the members that the answer owes most")
+    reasons: list[MemberReason] | None = Field(None, description="the same of members that are other learners")
     against: Label | None = Field(None, description="of additive reasons: the class with the next most votes")
     margin: float | None = Field(None, description="the answer's share of all votes less that of `against`")
     weight: float | None = Field(None, description="of all votes: the sum of the members' log odds to be right")

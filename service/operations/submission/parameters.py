@@ -7,9 +7,11 @@ from typing import Any
 
 from learners import catalog, class_weights, decisions
 from learners.base import Learner
+from learners.ensembles.parameters import OTHER_MEMBERS, nesting_of
 from learners.errors import DataError, ParameterError, quoted
 from learners.neighbors import estimator as neighbors
-from learners.params import PRESET
+from learners.nesting import PARAMETERS
+from learners.params import PRESET, Parameter
 from learners.table import Column
 from learners.trees import pricing
 from service.operations.submission.asked import SHOWN_NAMES, Asked, told_range
@@ -41,13 +43,18 @@ def parameters(asked: Asked) -> dict[str, Any]:
         try:
             declared[name].check(value)
         except ParameterError as error:
-            asked.refuse(str(error), f"parameters.{name}", allowed=declared[name].allowed())
+            asked.refuse(str(error), f"parameters.{error.field}", allowed=what_is_allowed(declared[name], error))
             continue
         if value is not None:
             check_against_dataset(asked, asked.learner, name, value, f"parameters.{name}")
     if len(asked.faults) == faults_before:
         _check_together(asked, asked.learner, given)
     return dict(given)
+
+
+def what_is_allowed(declared: Parameter, error: ParameterError) -> Any:
+    """What may stand where an error names a fault: in a parameter itself, or within one that is a learner."""
+    return declared.allowed() if error.field == declared.name else error.allowed
 
 
 def check_columns(asked: Asked, features: Sequence[str]) -> None:
@@ -77,8 +84,18 @@ def check_against_dataset(asked: Asked, learner: type[Learner], name: str, value
         _check_costs(asked, value, place)
     elif name == neighbors.COLUMN_WEIGHTS:
         _check_column_weights(asked, value, place)
+    elif name == OTHER_MEMBERS:
+        _check_member(asked, learner, value, place)
     elif name == "k" and issubclass(learner, neighbors.NeighborsEstimator):
         _check_neighbours(asked, value, place)
+
+
+def _check_member(asked: Asked, learner: type[Learner], value: Mapping[str, Any], place: str) -> None:
+    """The same of the parameters of the learner that members are."""
+    own = type(nesting_of(learner).make(value, place))
+    for name, given in value.get(PARAMETERS, {}).items():
+        if given is not None:
+            check_against_dataset(asked, own, name, given, f"{place}.{PARAMETERS}.{name}")
 
 
 def _check_labels(asked: Asked, check: Callable[[Any, Column], Any], value: Any, place: str) -> None:
@@ -134,5 +151,5 @@ def _check_together(asked: Asked, learner: type[Learner], given: Mapping[str, An
     try:
         catalog.make(learner.name, dict(given))
     except ParameterError as error:
-        allowed = list(learner.presets) if error.field == PRESET else None
+        allowed = list(learner.presets) if error.field == PRESET else error.allowed
         asked.refuse(str(error), f"parameters.{error.field}", allowed=allowed)

@@ -13,7 +13,7 @@ from learners.evaluation.learning_curve import SHARES
 from learners.params import PRESET
 from service.operations.submission.asked import Asked
 from service.operations.submission.inner import check_inner
-from service.operations.submission.parameters import check_against_dataset
+from service.operations.submission.parameters import check_against_dataset, what_is_allowed
 
 METHODS = ("grid", "size")
 #: Most fits of one job.
@@ -100,7 +100,8 @@ def _check_names(asked: Asked, grid: Mapping[str, Any]) -> bool:
             try:
                 declared[name].check(value)
             except ParameterError as error:
-                asked.refuse(str(error), place, allowed=declared[name].allowed())
+                inside = f"selection.grid.{error.field}"[:200]
+                asked.refuse(str(error), inside, allowed=what_is_allowed(declared[name], error))
                 continue
             if value is not None:
                 check_against_dataset(asked, asked.learner, name, value, place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import AbstractContextManager
 from itertools import cycle
@@ -77,7 +77,7 @@ def _compile_one(learner: str, params: dict[str, object], helps: bool) -> None:
         compile_choice(learner, params)
 
 
-def kernels(compiled: str | None, learner: str, n_cells: int) -> AbstractContextManager[None]:
+def kernels(compiled: str | None, learners: Sequence[str], n_cells: int) -> AbstractContextManager[None]:
     """How kernels are run: those of a small part as plain Python, as long as they are being compiled.
 
     The first training on a machine so takes some seconds instead of the compiler's time; the model is
@@ -86,12 +86,12 @@ def kernels(compiled: str | None, learner: str, n_cells: int) -> AbstractContext
 
     Args:
         compiled: the folder of :func:`compile_ahead`, if there is one.
-        learner: its name in the catalogue.
+        learners: the names in the catalogue of those that are at work.
         n_cells: of the table, as often as it is learned from.
     """
-    if compiled is None or (Path(compiled) / learner).exists():
+    if compiled is None or all((Path(compiled) / learner).exists() for learner in learners):
         return contextlib.nullcontext()
-    if n_cells <= _FEW_CELLS and catalog.get(learner).learns_uncompiled:
+    if n_cells <= _FEW_CELLS and all(catalog.get(learner).learns_uncompiled for learner in learners):
         return uncompiled()
     return helping()
 

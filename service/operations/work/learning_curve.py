@@ -15,7 +15,16 @@ from learners.table import Column
 from service.operations.submission.selection import n_splits
 from service.operations.work.evaluating import combine_parts, splits_of
 from service.operations.work.kernels import kernels
-from service.operations.work.part import Kind, Part, Request, Result, Results, cells_to_learn, make_learner
+from service.operations.work.part import (
+    Kind,
+    Part,
+    Request,
+    Result,
+    Results,
+    cells_to_learn,
+    learners_at_work,
+    make_learner,
+)
 from service.operations.work.refusing import naming_weights, nothing_learned
 from service.operations.work.training import target_of
 from service.store.tables import Dataset, Job
@@ -45,7 +54,7 @@ def run(part: Part) -> Result:
     }
     cells = cells_to_learn(request, data.table)
     try:
-        ready = kernels(part.options.get("compiled"), request["learner"], cells)
+        ready = kernels(part.options.get("compiled"), learners_at_work(request), cells)
         with ready, refusals(fold), naming_weights(request):
             result = evaluate_fold(
                 lambda: make_learner(request),

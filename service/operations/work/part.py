@@ -101,6 +101,15 @@ def cells_to_learn(request: Request, table: Table) -> int:
     return table.n_rows * table.n_columns * int(getattr(make_learner(request), "members", 1))
 
 
+def learners_at_work(request: Request) -> list[str]:
+    """The names of the request's learner and of those that its parameters, or those of a grid, name within it."""
+    nesting = {one.name for one in catalog.get(request["learner"]).parameters() if one.nesting is not None}
+    grid = (request.get("selection") or {}).get("grid") or {}
+    named = [request["parameters"].get(name) for name in nesting]
+    named += [value for name in nesting for value in grid.get(name, ())]
+    return [request["learner"], *(one["learner"] for one in named if one is not None)]
+
+
 def make_learner(request: Request, changes: Mapping[str, Any] | None = None) -> Learner:
     """The unfitted learner; one with a ``seed`` of its own gets the job's unless it was given.
 

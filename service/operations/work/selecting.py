@@ -35,7 +35,17 @@ from service.operations.submission.selection import n_candidates, n_splits
 from service.operations.work.evaluating import combine_parts, splits_of
 from service.operations.work.fitting import fit, register, stored
 from service.operations.work.kernels import kernels
-from service.operations.work.part import FIT, Kind, Part, Request, Result, Results, cells_to_learn, make_learner
+from service.operations.work.part import (
+    FIT,
+    Kind,
+    Part,
+    Request,
+    Result,
+    Results,
+    cells_to_learn,
+    learners_at_work,
+    make_learner,
+)
 from service.operations.work.refusing import naming_weights
 from service.operations.work.searching import Done, Search, searches
 from service.operations.work.training import target_of
@@ -75,7 +85,9 @@ def expected(request: Request) -> int:
 def run(part: Part) -> Result:
     """A fold of a candidate, an outer fold, or the fit."""
     data = part.data
-    with kernels(part.options.get("compiled"), part.request["learner"], cells_to_learn(part.request, data.table)):
+    with kernels(
+        part.options.get("compiled"), learners_at_work(part.request), cells_to_learn(part.request, data.table)
+    ):
         match = _NAME.fullmatch(part.name)
         if part.name == FIT or match is None:
             return _fit(part, data)

@@ -11,7 +11,17 @@ from learners.table import Column
 from service.operations.work import evaluating
 from service.operations.work.fitting import fit, register
 from service.operations.work.kernels import kernels
-from service.operations.work.part import FIT, Kind, Part, Request, Result, Results, cells_to_learn, make_learner
+from service.operations.work.part import (
+    FIT,
+    Kind,
+    Part,
+    Request,
+    Result,
+    Results,
+    cells_to_learn,
+    learners_at_work,
+    make_learner,
+)
 from service.store.tables import Dataset, Job
 
 
@@ -28,7 +38,7 @@ def run(part: Part) -> Result:
     """A fold's result, or of ``fit`` the hash of the stored model and what it says of itself."""
     data = part.data
     cells = cells_to_learn(part.request, data.table)
-    with kernels(part.options.get("compiled"), part.request["learner"], cells):
+    with kernels(part.options.get("compiled"), learners_at_work(part.request), cells):
         if part.name == FIT:
             return fit(part, make_learner(part.request), data)
         return evaluating.evaluate(part)

@@ -10,7 +10,7 @@ import pytest
 
 from learners.base import Learner
 from learners.columns import Column, Kind
-from learners.ensembles import RandomForestClassifier
+from learners.ensembles import AdaBoostClassifier, RandomForestClassifier
 from learners.linear import LogisticClassifier
 from learners.neighbors.classifier import NearestNeighborsClassifier
 from learners.neural import NeuralNetworkClassifier
@@ -46,6 +46,16 @@ def test_a_forest_takes_the_steps_of_its_members() -> None:
     longest = [depth[first:last].max() for first, last in pairwise(bounds)]
     assert row_steps(model, complete=True) == 1 + sum(longest)
     assert row_steps(model, complete=False) == 1 + bounds[-1]
+
+
+def test_other_members_take_their_own_steps_and_a_call_each() -> None:
+    table, target = _numbers()
+    lines = AdaBoostClassifier(members=4, member={"learner": "logistic-classifier"}).fit(table, target)
+    alone = [row_steps(member, complete=True) for member in lines.members_.learners]
+    calls = row_steps(lines, complete=True) - 1 - sum(alone)
+    assert calls >= 100 * len(alone)
+    nearest = {"learner": "nearest-neighbors-classifier", "parameters": {"k": 9}}
+    assert row_steps(AdaBoostClassifier(members=2, member=nearest).fit(table, target), complete=True) == math.inf
 
 
 def test_terms_and_weights_are_counted() -> None:

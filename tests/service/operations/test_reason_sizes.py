@@ -102,6 +102,24 @@ def test_of_an_ensemble_the_length_is_that_of_the_reason(
     assert found.tolist() == [one.n_tests for one in learner.explain(Table(learner.columns_, values))]
 
 
+@pytest.mark.parametrize(
+    "member",
+    [
+        {"learner": "rule-set-classifier"},
+        {"learner": "logistic-classifier"},
+        {"learner": "decision-tree-classifier", "parameters": {"formula_tests": "boolean", "max_depth": 3}},
+    ],
+)
+@pytest.mark.parametrize("make", [AdaBoostClassifier, BaggingClassifier])
+def test_of_other_members_it_is_the_votes_and_the_reasons_of_those_that_are_told(
+    make: Callable[..., Learner], member: dict[str, Any]
+) -> None:
+    learner = make(members=8, member=member).fit(*mixed_table())
+    values = rows_with_gaps()
+    found = np.concatenate(list(reason_sizes(learner, values)))
+    assert found.tolist() == [one.n_tests for one in learner.explain(Table(learner.columns_, values))]
+
+
 def test_of_an_ensemble_whose_members_tell_not_all_branches_it_is_still_that() -> None:
     rows = np.arange(1500.0).reshape(-1, 1)
     learner = BaggingClassifier(members=3).fit(rows, np.where(rows[:, 0] % 2 == 0, "a", "b"))

@@ -11,6 +11,7 @@ import pytest
 
 from learners import _accel, _turns, catalog
 from service.operations.work import kernels
+from service.operations.work.part import learners_at_work
 from tests.shared import table_path
 
 _ALONE = """
@@ -38,16 +39,26 @@ def test_small_parts_do_not_wait_for_the_compiler_and_find_the_same(bench, learn
 
 
 def test_large_parts_and_networks_compile_from_the_end_until_word_is_there(tmp_path):
-    def helps(learner, n_cells, compiled):
-        with kernels.kernels(compiled, learner, n_cells):
+    def helps(learners, n_cells, compiled):
+        with kernels.kernels(compiled, learners, n_cells):
             return _accel._helps.get(), _accel._plain.get()
 
     tree, network = "decision-tree-classifier", "neural-network-classifier"
     (tmp_path / tree).touch()
-    assert helps(tree, 10**6, str(tmp_path)) == helps(tree, 10, None) == (False, False)
+    assert helps([tree], 10**6, str(tmp_path)) == helps([tree], 10, None) == (False, False)
     missing = str(tmp_path / "missing")
-    assert helps(tree, 10, missing) == (False, True)
-    assert helps(tree, 10**6, missing) == helps(network, 10, str(tmp_path)) == (True, False)
+    assert helps([tree], 10, missing) == (False, True)
+    assert helps([tree], 10**6, missing) == helps([network], 10, str(tmp_path)) == (True, False)
+    assert helps([tree, network], 10, str(tmp_path)) == (True, False)
+
+
+def test_learners_that_parameters_name_are_at_work_too():
+    lines, rules = ({"learner": name} for name in ("logistic-classifier", "rule-set-classifier"))
+    request = {"learner": "adaboost-classifier", "parameters": {"member": lines}}
+    assert learners_at_work(request) == ["adaboost-classifier", "logistic-classifier"]
+    grid = {"selection": {"grid": {"members": [2, 3], "member": [None, lines, rules]}}, "parameters": {}}
+    assert learners_at_work(request | grid)[1:] == ["logistic-classifier", "rule-set-classifier"]
+    assert learners_at_work({"learner": "logistic-classifier", "parameters": {}}) == ["logistic-classifier"]
 
 
 def test_word_that_another_user_left_stays_as_it_is(tmp_path):
