@@ -12,7 +12,7 @@ from learners._accel import runs_compiled
 from learners.neighbors.distances import Metric
 from learners.neighbors.search.brute import BruteSearch
 from learners.neighbors.search.dividing import divided
-from learners.neighbors.search.found import Found
+from learners.neighbors.search.found import Found, pick
 from learners.neighbors.search.hash_fitting import fit_tables
 from learners.neighbors.search.hashing import HashTables
 from learners.neighbors.search.kd_tree import KdTree, build
@@ -27,6 +27,8 @@ _MAX_TREE_COLUMNS = 12
 _LARGEST_SHARE = 8
 #: Queries that are answered one by one, where there is machine code for that.
 _FEW_QUERIES = 32
+#: Rows beyond the nearest that are asked for at least, where powers are rounded in several ways, and by how much.
+_MORE_ROWS, _ROUNDED, _TINY = 8, 1e-12, 1e-300
 
 
 @dataclass(frozen=True)
@@ -128,10 +130,32 @@ class RowIndex:
     def _indexed(self, queries: FloatArray, k: int) -> Found:
         narrow = np.ascontiguousarray(queries[:, self.active])
         if self.tree is not None:
-            return self.tree.nearest(narrow, k)
+            return self.tree.nearest(narrow, k) if self.metric.is_exact else self._measured(queries, narrow, k)
         if self.tables is None:
             raise TypeError("neither a tree nor tables")
         return self.tables.nearest(narrow, k)
+
+    def _measured(self, queries: FloatArray, narrow: FloatArray, k: int) -> Found:
+        """By powers whose last bits depend on who computes them: what a tree says may be near is measured as elsewhere.
+
+        Args:
+            queries: shape (m, d); narrow: of the columns of weight.
+            k: how many are asked for.
+        """
+        if self.tree is None:
+            raise TypeError("there is no tree")
+        about = self.tree.nearest(narrow, min(k + max(k, _MORE_ROWS), self.n_rows))
+        reach = about.powers[:, k - 1] * (1 + _ROUNDED) + _TINY
+        decided = (about.powers[:, -1] > reach) | (about.k == self.n_rows)
+        found = Found(np.empty((len(queries), k), np.int64), np.empty((len(queries), k)))
+        asked, places = np.nonzero((about.powers <= reach[:, None])[decided])
+        rows = about.rows[decided][asked, places]
+        powers = self.metric.powers(queries[decided][asked], self.points[rows])
+        near = pick(asked, rows, powers, int(decided.sum()), k)
+        tied = self.brute.nearest(queries[~decided], k)
+        for which, part in ((decided, near), (~decided, tied)):
+            found.rows[which], found.powers[which] = part.rows, part.powers
+        return found
 
     def by_weight(self, queries: FloatArray, weight: float) -> Found:
         """So many of the nearest rows of each query that their weights reach the weight, or all rows."""

@@ -1,6 +1,7 @@
 """How sure an answer by neighbours is: intervals from the spread of those that voted.
 
-Votes v of unequal size tell as much as (sum v)^2 / sum v^2 equal ones (Kish 1965).
+The mean of unequal votes v has the variance of that of (sum v)^2 / sum v^2 equal ones (Kish 1965). How sure their own
+spread is, is another number: the freedom of a sum of squares r' A r is (tr A)^2 / tr A^2 (Satterthwaite 1946).
 """
 
 from __future__ import annotations
@@ -15,31 +16,73 @@ from learners.neighbors.explanation import Bounds
 from learners.types import FloatArray
 
 _BISECTIONS, _TERMS = 200, 300
+_EPSILON = float(np.finfo(np.float64).eps)
+#: What is left of votes that sum to 1, once a mean or a line is fitted, is nothing up to this.
+_NOTHING = 1e-9
 
 
 def number_interval(answer: float, votes: FloatArray, numbers: FloatArray, level: float) -> Bounds | None:
     """Where a further number at the row lies, if those of the neighbours scatter about one mean.
 
-    ``answer -+ t s sqrt(1 + 1/m)`` with m equal votes' worth of neighbours, their variance s^2 and Student's t with
-    m - 1 degrees of freedom; ``None`` where m is not above 1.
+    ``answer -+ t s sqrt(1 + sum v^2)`` with their variance s^2 and Student's t, see :func:`spread_about`; ``None``
+    where that tells nothing, as of one vote.
 
     Args:
         answer: about which it lies.
-        votes, numbers: of the neighbours, shape (k,).
+        votes, numbers: of the neighbours, shape (k,); votes sum to 1.
         level: how often it should hold.
     """
-    squares = float((votes * votes).sum())
-    worth = float(votes.sum()) ** 2 / squares if squares > 0 else 0.0
-    if worth <= 1 + 1e-9:
+    with np.errstate(over="ignore", invalid="ignore"):
+        left = numbers - float((votes * numbers).sum())
+        return interval_about(answer, votes, (votes, left, np.empty((len(votes), 0))), level)
+
+
+def interval_about(
+    answer: float, factors: FloatArray, fitted: tuple[FloatArray, FloatArray, FloatArray], level: float
+) -> Bounds | None:
+    """Where a further number lies about an answer that is a sum of numbers with the same scatter.
+
+    Args:
+        answer: the sum.
+        factors: by what the numbers are multiplied in it, shape (k,).
+        fitted: what :func:`spread_about` takes.
+        level: how often it should hold.
+    """
+    found = spread_about(*fitted)
+    if found is None:
         return None
-    with np.errstate(over="ignore"):
-        mean = float((votes * numbers).sum())
-        variance = float((votes * (numbers - mean) ** 2).sum()) * worth / (worth - 1)
-        half = student_quantile((1 + level) / 2, worth - 1) * math.sqrt(variance * (1 + 1 / worth))
-    if not math.isfinite(half):
-        return None
+    variance, freedom = found
+    half = student_quantile((1 + level) / 2, freedom) * math.sqrt(variance * (1 + float((factors**2).sum())))
     low, high = answer - half, answer + half
     return Bounds(low, high, level, "student-t") if math.isfinite(low) and math.isfinite(high) else None
+
+
+def spread_about(votes: FloatArray, left: FloatArray, off: FloatArray) -> tuple[float, float] | None:
+    """The variance of numbers about a mean or a line that was fitted to them by votes, and its freedom.
+
+    Args:
+        votes: v, which sum to 1, shape (k,).
+        left: what the numbers differ from the fit, r, shape (k,).
+        off: where they lie, less the mean by votes, shape (k, d); d = 0 for a mean.
+
+    Returns:
+        ``sum v r^2 / tr A`` and ``(tr A)^2 / tr A^2`` with ``A = V - V X (X' V X)^-1 X' V``, V the votes on a diagonal
+        and X the columns of the fit; with k equal votes k - 1 - rank. ``None`` where A is 0, so nothing is left over.
+    """
+    root = np.sqrt(votes)[:, None]
+    left_vectors, sizes, _ = np.linalg.svd(root * off, full_matrices=False)
+    rank = int((sizes > sizes.max(initial=0.0) * max(off.shape) * _EPSILON).sum())
+    axes = np.hstack([root, left_vectors[:, :rank]])
+    shares = (axes * axes).sum(axis=1)
+    trace = float((votes * (1 - shares)).sum())
+    if trace <= _NOTHING:
+        return None
+    inner = axes.T @ (votes[:, None] * axes)
+    squares = float((votes * votes * (1 - 2 * shares)).sum()) + float((inner * inner).sum())
+    most = max(1.0, float((votes > 0).sum()) - axes.shape[1])
+    freedom = min(most, max(1.0, trace * trace / squares if squares > 0 else 1.0))
+    variance = float((votes * left * left).sum()) / trace
+    return (variance, freedom) if math.isfinite(variance) else None
 
 
 def share_interval(share: float, votes: FloatArray, level: float) -> Bounds:

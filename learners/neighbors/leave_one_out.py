@@ -48,6 +48,7 @@ class Judged:
         n_classes: number of classes; 0 of numbers.
         kernel: how votes fall with the distance.
         answer: what voters say.
+        by_shares: whether classes are judged by the Brier score of their shares, not by wrong answers.
     """
 
     index: RowIndex
@@ -55,10 +56,11 @@ class Judged:
     n_classes: int
     kernel: Kernel
     answer: Answer
+    by_shares: bool = False
 
 
 def errors_of(judged: Judged, ks: Sequence[int]) -> FloatArray:
-    """Leave-one-out error for each of some k: the share of wrong classes, or the mean squared error; 0 of one row."""
+    """Leave-one-out error for each k: the share of wrong classes, Brier score or mean squared error; 0 of one row."""
     index, errors = judged.index, np.zeros(len(ks))
     for place, found, weights in others(index, float(max(ks))):
         distances = index.metric.root(found.powers)
@@ -70,7 +72,9 @@ def errors_of(judged: Judged, ks: Sequence[int]) -> FloatArray:
             votes = votes_of(counts, distances, judged.kernel)
             electorate = Electorate(index, found.rows, distances, counts, votes, voters, judged.n_classes)
             answers = judged.answer(index.points[place], electorate)
-            if judged.n_classes:
+            if judged.n_classes and judged.by_shares:
+                wrong = ((answers - (own[:, None] == np.arange(judged.n_classes))) ** 2).sum(axis=1)
+            elif judged.n_classes:
                 best = answers >= answers.max(axis=1, keepdims=True) - _TIE
                 wrong = (np.argmax(best, axis=1) != own) * 1.0
             else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +10,7 @@ from learners.base import Capabilities
 from learners.neighbors.electorate import Electorate
 from learners.neighbors.estimator import MAX_TOLD
 from learners.neighbors.explanation import Bounds, NeighbourExplanation, Omitted
-from learners.neighbors.intervals import student_quantile
+from learners.neighbors.intervals import interval_about
 from learners.neighbors.regressor import NumbersOfNeighbors
 from learners.params import integer, learner, real
 from learners.types import FloatArray
@@ -105,18 +104,13 @@ class LocalLinearRegressor(NumbersOfNeighbors):
     def _bounds(
         self, point: FloatArray, electorate: Electorate, row: int, answer: float, level: float
     ) -> Bounds | None:
-        """About the line, whose neighbours' votes are worth as many equal ones as squares tell, less its slopes."""
-        factors, spread = self._factors(point, electorate, row)
+        """About the line, by how the neighbours scatter about it."""
+        factors, off = self._factors(point, electorate, row)
         votes, numbers = electorate.votes[row], electorate.numbers[row]
-        freedom = 1.0 / float((votes * votes).sum()) - 1 - np.linalg.matrix_rank(spread)
-        if freedom <= 1e-9:
-            return None
         root = np.sqrt(votes)[:, None]
-        off = numbers - float((votes * numbers).sum())
-        slopes = np.linalg.lstsq(root * spread, root[:, 0] * off, rcond=None)[0]
-        variance = float((votes * (off - spread @ slopes) ** 2).sum()) / float((votes * votes).sum()) / freedom
-        half = student_quantile((1 + level) / 2, freedom) * math.sqrt(variance * (1 + float((factors**2).sum())))
-        return Bounds(answer - half, answer + half, level, "student-t") if math.isfinite(half) else None
+        left = numbers - float((votes * numbers).sum())
+        slopes = np.linalg.lstsq(root * off, root[:, 0] * left, rcond=None)[0]
+        return interval_about(answer, factors, (votes, left - off @ slopes, off), level)
 
 
 def equivalent_votes(off: FloatArray, votes: FloatArray, ridge: float) -> tuple[FloatArray, FloatArray]:

@@ -18,6 +18,7 @@ from learners.base import Learner
 from learners.class_weights import class_factors
 from learners.evaluation import Judging, Split, evaluate_fold
 from learners.evaluation.folds import hold_out
+from learners.neighbors import NearestNeighborsClassifier
 from learners.parts import parted
 from learners.persist import dump
 from learners.preprocessing.discretise import equal_frequency
@@ -160,6 +161,78 @@ def test_a_leak_of_the_pruning_set_is_seen():
         return state(learner.fit(table.take(rows), target.take(rows)))
 
     assert leaks(fold) >= {"numbers", "gaps", "classes"}
+
+
+def chosen_k(table: Table, target: Series, split: Split) -> Learner:
+    """Neighbours whose number is the best for all rows."""
+    chosen = NearestNeighborsClassifier(k=15, choose_k="leave-one-out").fit(table, target)
+    return NearestNeighborsClassifier(k=int(chosen.k_)).fit(table.take(split.train), target.take(split.train))
+
+
+def weighted_by(weighting: str, k: int) -> Callable[[Table, Series, Split], Learner]:
+    def plant(table: Table, target: Series, split: Split) -> Learner:
+        """Columns weighted by what they tell of all rows."""
+        whole = NearestNeighborsClassifier(k=k, weighting=weighting).fit(table, target)
+        weights = dict(zip(table.names, (whole.coordinates_.factor**2).tolist(), strict=True))
+        learner = NearestNeighborsClassifier(k=k, weighting="given", column_weights=weights)
+        return learner.fit(table.take(split.train), target.take(split.train))
+
+    return plant
+
+
+def reduced_by(reduction: str) -> Callable[[Table, Series, Split], Learner]:
+    def plant(table: Table, target: Series, split: Split) -> Learner:
+        """The training rows of those that are kept of all."""
+        kept = NearestNeighborsClassifier(reduction=reduction).fit(table, target).origin_
+        rows = np.intersect1d(kept, split.train)
+        return NearestNeighborsClassifier().fit(table.take(rows), target.take(rows))
+
+    return plant
+
+
+@pytest.mark.parametrize(
+    ("plant", "seen"),
+    [
+        (chosen_k, {"numbers", "levels", "gaps", "classes"}),
+        (weighted_by("information-gain", 5), {"numbers", "levels", "gaps", "classes"}),
+        (weighted_by("cross-validation", 3), {"numbers", "classes"}),
+        (reduced_by("condensed"), {"numbers", "levels", "gaps", "classes"}),
+        (reduced_by("edited"), {"numbers", "levels", "gaps", "classes"}),
+    ],
+    ids=["k", "information-gain", "cross-validation", "condensed", "edited"],
+)
+def test_a_leak_of_what_neighbours_fit_is_seen(plant, seen):
+    assert leaks(lambda table, target, split: state(plant(table, target, split))) == seen
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"k": 15, "choose_k": "leave-one-out"},
+        {"weighting": "information-gain"},
+        {"weighting": "cross-validation"},
+        {"reduction": "condensed"},
+        {"reduction": "edited"},
+        {"reduction": "edited-condensed"},
+        {"scaling": "standard"},
+    ],
+    ids=lambda parameters: list(parameters.values())[-1],
+)
+def test_what_neighbours_fit_beside_the_rows_is_fitted_inside(parameters):
+    assert leaks(honest(lambda: catalog.make("nearest-neighbors-classifier", parameters))) == set()
+
+
+def test_hash_tables_are_fitted_inside():
+    """Of numbers alone, which are hashed: width, directions and number of tables by training rows."""
+    generator = np.random.default_rng(12)
+    values, classes = generator.normal(size=(600, 2)), generator.integers(0, 2, 600).astype(float)
+    split = Split(np.arange(100, 600), np.arange(100))
+    target = Series(Column("y", Kind.NOMINAL, ("a", "b")), classes)
+    make = lambda: NearestNeighborsClassifier(search="hashing")  # noqa: E731
+    learned = evaluate_fold(make, Table.from_array(values), target, split).model
+    assert learned.index_.tables is not None
+    values[:100] *= 1000
+    assert state(evaluate_fold(make, Table.from_array(values), target, split).model) == state(learned)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 from scipy.stats import t as student
 
 from learners.evaluation.intervals import wilson
-from learners.neighbors.intervals import number_interval, share_interval, student_quantile
-from learners.neighbors.regressor import NearestNeighborsRegressor
+from learners.neighbors import LocalLinearRegressor, NearestNeighborsClassifier, NearestNeighborsRegressor
+from learners.neighbors.intervals import number_interval, share_interval, spread_about, student_quantile
 
 
 @pytest.mark.parametrize("freedom", [0.5, 1, 2.7, 4, 30, 1e4])
@@ -28,15 +29,90 @@ def test_equal_votes_give_wilsons_interval():
     assert (found.low, found.high) == pytest.approx((wanted.low, wanted.high))
 
 
-def test_intervals_hold_about_as_often_as_they_say():
+def test_two_votes_have_one_degree_of_freedom_however_unequal():
+    """Of two numbers the difference alone is left: s^2 = (3 - 1)^2 / 2, with one degree, whatever their votes are."""
+    for vote in (0.5, 0.8, 0.999):
+        variance, freedom = spread_about(*about_mean(np.array([vote, 1 - vote]), np.array([1.0, 3.0])))
+        assert variance == pytest.approx(2)
+        assert freedom == pytest.approx(1)
+    assert spread_about(*about_mean(np.array([1.0, 0.0]), np.array([1.0, 3.0]))) is None
+
+
+def about_mean(votes, numbers):
+    return votes, numbers - votes @ numbers, np.empty((len(votes), 0))
+
+
+@pytest.mark.parametrize("n_columns", [0, 2])
+def test_freedom_is_satterthwaites_of_the_sum_of_squares(n_columns):
+    """By matrices: (tr A)^2 / tr A^2 with A = V - V X (X'VX)^-1 X'V, and the variance r'Vr / tr A."""
+    generator = np.random.default_rng(1)
+    votes, y = generator.random(9) ** 3, generator.normal(size=9)
+    votes /= votes.sum()
+    off = generator.normal(size=(9, n_columns))
+    off -= votes @ off
+    X, V = np.column_stack([np.ones(9), off]), np.diag(votes)
+    A = V - V @ X @ np.linalg.inv(X.T @ V @ X) @ X.T @ V
+    left = y - X @ np.linalg.solve(X.T @ V @ X, X.T @ V @ y)
+    variance, freedom = spread_about(votes, left, off)
+    assert variance == pytest.approx(y @ A @ y / np.trace(A))
+    assert freedom == pytest.approx(np.trace(A) ** 2 / np.trace(A @ A))
+    equal = np.full(9, 1 / 9)
+    assert spread_about(equal, left, off - off.mean(axis=0))[1] == pytest.approx(8 - n_columns)
+
+
+#: Kernels, by what part of a neighbourhood's width they fall. Where a few rows have nearly all votes the interval is
+#: about their mean, but their spread is told by the same few: intervals are too wide, by so much at most.
+KERNELS = {
+    "uniform": ({}, 0.0),
+    "gaussian": ({"kernel": "gaussian", "bandwidth": 0.004}, 0.02),
+    "shifted": ({"kernel": "shifted-inverse-square", "shift": 2e-5}, 0.02),
+    "inverse": ({"kernel": "inverse"}, 0.03),
+    "inverse-square": ({"kernel": "inverse-square"}, 0.045),
+}
+TRIALS = 2_000
+
+
+def places(generator):
+    """Training rows, and questions so far from each other that no two share a neighbour."""
+    return generator.random((16_000, 1)), (np.arange(400)[:, None] + 0.5) / 400
+
+
+def require_coverage(hits, level, wider):
+    """What a binomial count of the level leaves out once in 2,000 times on either side, but for intervals too wide."""
+    low, high = binom.interval(0.999, TRIALS, level)
+    assert low <= hits <= high + wider * TRIALS, hits / TRIALS
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(("learner", "k"), [(NearestNeighborsRegressor, 15), (LocalLinearRegressor, 20)])
+def test_intervals_of_numbers_hold_as_often_as_they_say(kernel, learner, k):
     generator = np.random.default_rng(0)
+    options, wider = KERNELS[kernel]
+    hits = {0.8: 0, 0.95: 0}
+    for _ in range(TRIALS // 400):
+        x, asked = places(generator)
+        y = np.sin(4 * x[:, 0]) + generator.normal(0, 0.3, len(x))
+        further = np.sin(4 * asked[:, 0]) + generator.normal(0, 0.3, len(asked))
+        model = learner(k=k, **options).fit(x, y)
+        for level in hits:
+            low, high = model.predict_interval(asked, level).T
+            hits[level] += int(((low <= further) & (further <= high)).sum())
+    for level, count in hits.items():
+        require_coverage(count, level, wider)
 
-    def draw(n_rows):
-        x = generator.random((n_rows, 1))
-        return x, np.sin(4 * x[:, 0]) + generator.normal(0, 0.3, n_rows)
 
-    for level in (0.8, 0.95):
-        model = NearestNeighborsRegressor(k=15, interval_level=level).fit(*draw(4_000))
-        x, y = draw(3_000)
-        low, high = model.predict_interval(x).T
-        assert ((low <= y) & (y <= high)).mean() == pytest.approx(level, abs=0.025)
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_intervals_of_probabilities_hold_as_often_as_they_say(kernel, level):
+    generator = np.random.default_rng(1)
+    options, wider = KERNELS[kernel]
+    hits = 0
+    for _ in range(TRIALS // 400):
+        x, asked = places(generator)
+        likely = lambda at: 0.5 + 0.4 * np.sin(6 * at[:, 0])  # noqa: E731
+        y = generator.random(len(x)) < likely(x)
+        model = NearestNeighborsClassifier(k=15, interval_level=level, **options).fit(x, y)
+        for reason, truth in zip(model.explain(asked), likely(asked), strict=True):
+            of_decided = truth if max(reason.distribution, key=lambda one: one[1])[0] else 1 - truth
+            hits += reason.interval.low <= of_decided <= reason.interval.high
+    require_coverage(hits, level, max(wider, 0.01))  # shares of 15 are no continuum

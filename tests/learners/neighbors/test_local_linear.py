@@ -59,19 +59,6 @@ def test_a_level_counts_as_differing_or_not():
     np.testing.assert_allclose(LocalLinearRegressor(k=8).fit(table, y).predict(table), y, atol=1e-8)
 
 
-def test_intervals_hold_about_as_often_as_they_say():
-    generator = np.random.default_rng(4)
-
-    def draw(n_rows):
-        x = generator.random((n_rows, 1))
-        return x, np.sin(4 * x[:, 0]) + generator.normal(0, 0.3, n_rows)
-
-    model = LocalLinearRegressor(k=20).fit(*draw(2_000))
-    x, y = draw(1_500)
-    low, high = model.predict_interval(x, 0.9).T
-    assert ((low <= y) & (y <= high)).mean() == pytest.approx(0.9, abs=0.03)
-
-
 def test_reasons_add_up_to_the_answer():
     generator = np.random.default_rng(5)
     X, y = generator.normal(size=(50, 2)), generator.normal(size=50)
