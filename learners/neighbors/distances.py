@@ -86,11 +86,6 @@ class Metric:
         return len(self.step)
 
     @property
-    def is_exact(self) -> bool:
-        """Whether powers have the same bits however they are computed: not where a library raises differences to p."""
-        return self.p == 2 or self.p in _UNRAISED
-
-    @property
     def compared(self) -> Sequence[int]:
         """The columns that count: a column without weight adds nothing to a sum, but would be every row's smallest."""
         return np.flatnonzero(self.step > 0).tolist() if self.p == -math.inf else range(self.n_columns)

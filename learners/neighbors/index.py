@@ -130,7 +130,8 @@ class RowIndex:
     def _indexed(self, queries: FloatArray, k: int) -> Found:
         narrow = np.ascontiguousarray(queries[:, self.active])
         if self.tree is not None:
-            return self.tree.nearest(narrow, k) if self.metric.is_exact else self._measured(queries, narrow, k)
+            is_exact = self.metric.p in EXACT_POWERS
+            return self.tree.nearest(narrow, k) if is_exact else self._measured(queries, narrow, k)
         if self.tables is None:
             raise TypeError("neither a tree nor tables")
         return self.tables.nearest(narrow, k)

@@ -51,7 +51,7 @@ def pick(queries: IntArray, rows: IntArray, powers: FloatArray, n_queries: int, 
     """
     order = np.lexsort((rows, powers, queries))
     counts = np.bincount(queries, minlength=n_queries)
-    first = np.concatenate(([0], np.cumsum(counts)[:-1]))
+    first = np.cumsum(counts) - counts
     kept = order[first[:, None] + np.arange(k)]
     return Found(rows[kept], powers[kept])
 

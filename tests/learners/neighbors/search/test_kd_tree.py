@@ -105,6 +105,15 @@ def test_of_any_minkowski_power_the_tree_finds_what_brute_force_finds(data):
     np.testing.assert_array_equal(found.powers, exact.powers)
 
 
+@pytest.mark.parametrize("asked", [[[0.0]], [[0.0], [1.0], [0.5]], [[0.5]]])
+def test_where_more_rows_are_equally_near_than_a_tree_is_asked_for_the_first_count(asked):
+    points = np.tile([[1.0], [0.0]], (100, 1))
+    index = make_index(plain(1, 1.5), points, np.ones(200), "kd-tree")
+    wanted = [[1, 3], [0, 2], [0, 1]]
+    nearest = {0.0: wanted[0], 1.0: wanted[1], 0.5: wanted[2]}
+    assert index.nearest(np.array(asked), 2).rows.tolist() == [nearest[one] for (one,) in asked]
+
+
 @pytest.mark.parametrize("p", [1.0, 1.5, 2.0, 7.3])
 def test_learners_answer_alike_by_tree_and_by_brute_force(p):
     generator = np.random.default_rng(4)
