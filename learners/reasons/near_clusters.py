@@ -87,6 +87,11 @@ class Clusters:
         self._members = np.argsort(self.cluster, kind="stable")
         self._first = np.append(0, np.cumsum(np.bincount(self.cluster)))
 
+    def ends(self) -> IntArray:
+        """The items of the whole below which nothing is left to choose."""
+        above = self._levels[1].owners if len(self._levels) > 1 else np.empty(0, np.int64)
+        return np.setdiff1d(self.members(0), above)
+
     def members(self, cluster: int) -> IntArray:
         """The items of a cluster."""
         found: IntArray = self._members[self._first[cluster] : self._first[cluster + 1]]

@@ -101,6 +101,8 @@ class NumberSearch:
         self.best: Way | None = None
         self.limit = limit
         self._numbers, self._near, self._slack, self._holds = numbers, near, slack, holds
+        ends = near.clusters.ends()
+        self._undivided = ends[near.leaves[ends] < 2]  # no row that reaches one of these is divided
         self._weighted = (near.margins * near.shares).T.copy()
         self._softness = _SOFT * float(np.abs(near.margins).max(initial=0.0)) or 1.0
         self._heap: list[tuple[Key, int, Region]] = []
@@ -208,6 +210,7 @@ class NumberSearch:
             for place in np.flatnonzero(of_margins).tolist():
                 np.add(own, of_margins[place] * self._near.margins[place], out=own)
             own[one > min(self.limit[0] * (1 + _TIE), NEVER)] = _LOW
+            own[self._undivided] = _LOW
         return worth
 
     def _bounded(self, regions: list[Region], weights: FloatArray, *, some_gain: bool) -> list[int]:

@@ -87,10 +87,11 @@ class PathPrices:
         self._threshold = np.array([one.threshold for _, _, one in sums])
         self._above = np.array([one.above for _, _, one in sums], np.bool_)
         self._unknown_will_do = np.array([one.unknown for _, _, one in sums], np.bool_)
-        #: By test the columns that it looks at.
-        self._looks_at = np.zeros((len(self._tests), n_columns), np.float64)
+        looks_at = np.zeros((len(self._tests), n_columns), np.bool_)
         for place, test in enumerate(self._tests.tests):
-            self._looks_at[place, [term.feature for term in test.terms]] = 1.0
+            looks_at[place, [term.feature for term in test.terms]] = True
+        #: By sum of a path the columns that it looks at.
+        self._looks_at = looks_at[self._sum]
 
     def of_row(self, row: FloatArray, steps: RegionSteps, sums: SumPrices) -> tuple[BoolArray, FloatArray, FloatArray]:
         """Of each path whether a row, shape (d,), may be changed to reach it, and the least cost and distance."""
@@ -143,7 +144,7 @@ class PathPrices:
             return cost, distance, hopeless
         n = len(self._tests)
         values = self._tests.values(np.arange(n), row.reshape(-1, 1), np.zeros(n, np.int64))[self._sum]
-        moves = (needed @ self._looks_at.T)[self._sum_owner, self._sum] > 0
+        moves = (needed[self._sum_owner] & self._looks_at).any(axis=1)
         met = np.where(np.isnan(values), self._unknown_will_do, (values > self._threshold) == self._above)
         missed = np.flatnonzero(~met & ~moves & np.isfinite(values))
         owner, test = self._sum_owner[missed], self._sum[missed]

@@ -3,7 +3,7 @@ all ways through the tree."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -14,7 +14,7 @@ from learners.reasons.region_steps import RegionSteps
 from learners.reasons.stretched import least_other_change
 from learners.reasons.targets import target_of
 from learners.reasons.work import Work
-from learners.table import Column, Table
+from learners.table import Column, Kind, Table
 from learners.trees.classifier import DecisionTreeClassifier
 
 NUMBERS = 5
@@ -145,3 +145,37 @@ def test_the_nearest_is_that_of_all_ways_through_the_tree(seed, missing, free):
         assert seeker.holds_divided(way.cells)
     elif way is not None:
         assert way.distance <= ways.best + 1e-4
+
+
+@settings(max_examples=12, deadline=None)
+@example(11, "most-likely", "m-of-n")  # nothing divides this row: no region of an undivided leaf is searched
+@given(st.integers(0, 10**6), st.sampled_from(["fractional", "most-likely"]), st.sampled_from(["m-of-n", "boolean"]))
+def test_with_counts_beside_sums_no_row_out_of_many_is_nearer(seed, missing, formulas):
+    columns = (*COLUMNS, Column("n", Kind.NOMINAL, tuple("pqr")))
+    rng = np.random.default_rng(seed)
+    cells = np.column_stack((np.round(rng.normal(size=(200, NUMBERS)), 1), rng.integers(0, 3, 200))).astype(float)
+    is_a = (cells[:, :NUMBERS] @ rng.normal(size=NUMBERS) > 0) ^ ((cells[:, :4] > 0).sum(axis=1) >= 2)
+    labels = np.where(rng.random(200) < 0.2, rng.choice(["a", "b"], 200), np.where(is_a, "a", "b"))
+    if rng.random() < 0.5:
+        cells[rng.random(cells.shape) < 0.1] = np.nan
+    model = DecisionTreeClassifier(
+        oblique_tests=True, formula_tests=formulas, max_depth=5, min_leaf=2, missing=missing
+    ).fit(Table(columns, np.asfortranarray(cells)), labels)
+    row = np.append(np.round(rng.normal(size=NUMBERS), 1), float(rng.integers(0, 3)))
+    row[rng.choice(NUMBERS + 1, int(rng.integers(1, 3)), replace=False)] = np.nan
+    wanted = "b" if model.predict(Table(columns, row[None]))[0] == "a" else "a"
+    names = {column.name for column, cell in zip(columns, row, strict=True) if np.isnan(cell) and rng.random() < 0.7}
+    wishes = Wishes.of(columns, fixed=sorted(names | ({"n"} if rng.random() < 0.6 else set())))
+    steps = RegionSteps(columns, wishes, Scales.of_combined(model.tree_, columns), by_distance=True)
+    seeker = MixedSeeker(model, target_of(model, wanted), steps, Work(1))
+    search = MixedSearch(seeker, row)
+    way = search.next_before(None)
+    assert search.is_complete
+    known = np.flatnonzero(~np.isnan(row[:NUMBERS]) & ~wishes.fixed[:NUMBERS])
+    rows = np.repeat(row[None], 3000, axis=0)
+    moved = rng.normal(size=(3000, len(known))) * rng.choice([0.1, 0.5, 2], (3000, 1))
+    rows[:, known] += np.where(rng.random(moved.shape) < 0.5, moved, 0.0)
+    far = (np.abs(rows - row)[:, known] / steps.scales.width[known]).sum(axis=1)
+    rows = rows[far < (np.inf if way is None else way.distance - 1e-6)]
+    nearer = rows[seeker.hold(rows)] if len(rows) else rows
+    assert not any(len(model.packed_tree_.reach(one)[0]) > 1 for one in nearer)
