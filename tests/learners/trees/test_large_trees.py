@@ -8,7 +8,7 @@ numpy, goes over arrays of the nodes once; ``benchmarks/large_trees.py`` times i
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -111,14 +111,14 @@ def page(model: ServedModel, place: int, limit: int = 100) -> list[dict[str, Any
     return rules
 
 
-def prunings(nodes: Nodes) -> dict[str, Callable[[], Nodes]]:
+def prunings(nodes: Nodes, columns: Sequence[Column] = (COLUMN,)) -> dict[str, Callable[[], Nodes]]:
     """Every pruning that needs no more than the tree and some numbers."""
     losses = nodes.weight - nodes.value.max(axis=1) + 0.3
     return {
         "collapse": lambda: collapse(nodes),
         "error-based": lambda: prune_error_based(nodes),
         "chi-square": lambda: prune_chi_square(nodes),
-        "minimum length": lambda: prune_minimum_length(nodes, (COLUMN,)),
+        "minimum length": lambda: prune_minimum_length(nodes, columns),
         "reduced error": lambda: prune_reduced_error(nodes, losses),
         "reduced error, best first": lambda: prune_reduced_error(nodes, losses, order="best-first"),
         "cost complexity": lambda: prune_cost_complexity(nodes, alpha=1e-9),
