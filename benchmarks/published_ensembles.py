@@ -11,8 +11,8 @@ been compared with the paper's own page.
 
 A stump is one test, Freund and Schapire's FindAttrTest, boosted by AdaBoost.M1; our own default, SAMME, beside it.
 scikit-learn has no M1, so its stumps are boosted by that rule here (:class:`PeerM1`).
-A rule stands for their FindDecRule, which grows one conjunction by entropy and prunes it by rows held back: ours is a
-``rule-set-classifier`` of one rule, the best that C4.5rules finds among the paths of a pruned tree, shortened by its
+A rule stands for their FindDecRule, one conjunction of tests that they grow by a way of their own: ours is a
+``rule-set-classifier`` of one rule, the best that C4.5rules finds among the paths of a tree, shortened by its
 pessimistic error, with a default class beside it. Both answer one class where the conjunction holds and one elsewhere.
 C4.5 is a tree by gain ratio with at least two rows on two branches, pruned by its pessimistic error; scikit-learn's
 counterpart has entropy and two rows in each leaf. A bag's and a forest's trees are not pruned. The peer gets a 0/1
