@@ -54,7 +54,8 @@ class StretchedSums(Stretched):
         firsts = n_before + np.cumsum(sizes) - sizes
         low = np.concatenate([np.empty(0), *(np.append(-np.inf, own) for own in cuts)])
         high = np.concatenate([np.empty(0), *(np.append(own, np.inf) for own in cuts)])
-        value, farther = values[owner], prices.farther[owner] * (1 - _SLACK)
+        self._farther = prices.farther * (1 - _SLACK)
+        value, farther = values[owner], self._farther[owner]
         none = np.zeros(n_before)
         self._far_above = np.append(none, np.maximum(low - value, 0.0) * farther)
         self._far_below = np.append(none, np.maximum(value - high, 0.0) * farther)
@@ -80,28 +81,35 @@ class StretchedSums(Stretched):
         above = np.bincount(self._cut_of, values[self._cut_of] > self._cuts, len(values))
         return self.first + above.astype(np.int64)
 
-    def nearest(self, low: IntArray, high: IntArray) -> Way | None:
-        """The nearest row within stretches ``low`` to ``high`` of each column; None without any.
+    def nearest(self, low: IntArray, high: IntArray, most: float) -> Way | None:
+        """The nearest row within stretches ``low`` to ``high`` of each column; None without any, or if all are farther
+        than ``most``.
 
         Raises:
             SearchEnded: see :class:`Programmes`.
         """
         region: Region = {}
-        sums: list[HalfSpace] = []
+        sums: list[tuple[HalfSpace, float]] = []  # and how far a unit of each is at least
         for place in np.flatnonzero((low > self.first) | (high < self.last)).tolist():
             column, bottom, top = int(self.columns[place]), float(self.low[low[place]]), float(self.high[high[place]])
             if place < len(self._numbers):
                 region[column] = Numbers(bottom, top, missing=False)
                 continue
-            test = self._tests.tests[column - len(self._row)]
+            number = column - len(self._row)
+            test, far = self._tests.tests[number], float(self._farther[number])
             if low[place] > self.first[place]:
-                sums.append(HalfSpace(test, bottom, above=True, unknown=False))
+                sums.append((HalfSpace(test, bottom, above=True, unknown=False), far))
             if high[place] < self.last[place]:
-                sums.append(HalfSpace(test, top, above=False, unknown=False))
+                sums.append((HalfSpace(test, top, above=False, unknown=False), far))
         way = self._steps.nearest(self._row, region, self._known)
-        if way is None or all(one.holds(way.cells) for one in sums):
-            return way
-        return self._programmes.nearest(self._row, region, way, sums)
+        if way is None:
+            return None
+        # from the box's nearest row on any way within the box adds to the distance
+        missed = [(one, far) for one, far in sums if not one.holds(way.cells)]
+        more = max((abs(one.test.value(way.cells) - one.threshold) * far for one, far in missed), default=0.0)
+        if way.distance + more > most * (1 + _SLACK):
+            return None
+        return self._programmes.nearest(self._row, region, way, [one for one, _ in sums]) if missed else way
 
     def _values(self, cells: FloatArray) -> FloatArray:
         """Of all tests."""

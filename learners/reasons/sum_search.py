@@ -30,7 +30,7 @@ class SumSearch(NumberSearch):
         steps: how changes are compared; the others as of :class:`NumberSearch`.
     """
 
-    _ITEMS_MORE = 5_000  # a programme
+    _ITEMS_MORE = 5_000  # a programme, if one is needed
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class SumSearch(NumberSearch):
         weights = self._weights(region.margins[None])
         if self._near.clusters.lift(self._worth([prices], weights))[0, 0] < -self._slack:
             return None  # found sooner than its nearest row
-        way = self._sums.nearest(lows, highs)
+        way = self._sums.nearest(lows, highs, self.limit[0])
         if way is None or (key := self._steps.key(way.cost, way.distance)) >= self.limit:
             return None
         stretch: IntArray = self._sums.stretch(way.cells)
