@@ -147,11 +147,13 @@ def measure(said: str, options: argparse.Namespace, folder: Path) -> None:
                     found[name].append(ask(folder, port, pid, name, connections, options.seconds))
             ratios = [mine[0] / tree[0] for mine, tree in zip(found["neighbours"], found["tree"], strict=True)]
             costs = [tree[1] / mine[1] for mine, tree in zip(found["neighbours"], found["tree"], strict=True)]
+            least = {name: min(cost for _, cost in turns) for name, turns in found.items()}
             rates = {name: statistics.median(rate for rate, _ in turns) for name, turns in found.items()}
             print(
                 f"{said}, {connections:2d} conn.: tree {rates['tree']:8.1f}/s, neighbours "
                 f"{rates['neighbours']:8.1f}/s, rate {statistics.median(ratios):.1%} ({min(ratios):.1%} to "
-                f"{max(ratios):.1%}), by processor time {statistics.median(costs):.1%}",
+                f"{max(ratios):.1%}), by processor time {statistics.median(costs):.1%}; of the quickest turns "
+                f"{least['tree'] / least['neighbours']:.1%} ({1e6 * least['neighbours']:.0f} us)",
                 flush=True,
             )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from learners._lanes import LANES
-from learners.neighbors.search.walk import LEVELS, NO_ROW, NUMBERS
+from learners.neighbors.search.walk import LEVELS, MANY_COLUMNS, NO_ROW, NUMBERS
 from learners.types import Array, FloatArray, IntArray
 
 #: Levels that a box tells apart; of more, those with the same remainder count as one.
@@ -22,8 +22,6 @@ MOST_SLOTS = 256
 SUBSETS = 1 << LANES
 #: Parts of what a pool spans in a column that bytes tell apart.
 CELLS = 256
-#: Of fewer columns the numbers themselves are read as soon.
-FEWEST_CODED = 6
 #: The squares of larger numbers' differences are not finite.
 _LARGEST_CODED = 1e150
 #: The place of the steps in the tree.
@@ -205,7 +203,7 @@ def _coded(placed: FloatArray, pools: Pools, groups: IntArray, comparison: Compa
     Source: Berchtold, Boehm, Jagadish, Kriegel and Sander, Independent quantization (2000).
     """
     n_columns = placed.shape[1]
-    if n_columns < FEWEST_CODED or comparison.ways.max() != NUMBERS or np.abs(placed).max() > _LARGEST_CODED:
+    if n_columns < MANY_COLUMNS or comparison.ways.max() != NUMBERS or np.abs(placed).max() > _LARGEST_CODED:
         return np.empty(0), np.empty(0, np.uint8)
     begin, counts = pools.start[:-1], np.diff(pools.start)
     low, high = np.minimum.reduceat(placed, begin, axis=0), np.maximum.reduceat(placed, begin, axis=0)

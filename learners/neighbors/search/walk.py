@@ -31,6 +31,8 @@ from learners.types import Array, FloatArray, IntArray
 NUMBERS, GAPPED, LEVELS = 0, 1, 2
 #: What is added to a square of a distance for rounding, as a share and where numbers are next to nothing.
 SLACK, TINY = 1.0 + 1e-9, 1e-300
+#: Of fewer columns the numbers themselves are read as soon as bytes, and without being fetched before.
+MANY_COLUMNS = 6
 #: In place of a row where there is none.
 NO_ROW = 2**62
 
@@ -111,7 +113,7 @@ def search_one(
                 at -= 1
             stack[at], bounds[at] = child, bound
             depth += 1
-            if near[-1] < np.inf:
+            if len(query) >= MANY_COLUMNS and near[-1] < np.inf:
                 _fetch(tree, child, len(query))
     return visited
 
