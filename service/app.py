@@ -31,6 +31,7 @@ from service.web.gate import Gate, InFlight
 from service.web.head import HeadAsGet
 from service.web.heap import keep_freed_memory
 from service.web.loading import Life, LoadedBeside
+from service.web.long_answers import LongAnswers
 from service.web.observing import Observer
 
 #: So much a process reads into memory where the disk has no room for it.
@@ -103,6 +104,7 @@ def make_services(settings: Settings) -> Services:
         serving=Serving(store, blobs),
         metrics=Metrics(settings.data / "metrics" if settings.workers > 1 else None),
         in_flight=InFlight(settings.limits.requests_in_flight),
+        long_answers=LongAnswers(settings.limits.requests_in_flight, settings.limits.answer_seconds),
         ingester=Ingester(settings.limits),
         readiness=health.Readiness(store),
     )

@@ -16,8 +16,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import ServiceError
@@ -38,9 +39,8 @@ Answer = Callable[[ServedModel, bytes, Bounds, Describe], tuple[bytes, int] | No
 Headers = list[tuple[bytes, bytes]]
 #: The workspace, the model's reference and the format of a request.
 Asked = tuple[str, str, bytes]
-#: Threads for large bodies. All but the reading of numbers holds the interpreter's lock, so more would stand in each
-#: other's way.
-_LARGE_AT_ONCE = 2
+#: Processor seconds after which a plain request is left to the route.
+_TRIED_SECONDS = 2.0
 _JSON, _CSV, _ARROW = b"application/json", b"text/csv", b"application/vnd.apache.arrow.stream"
 _FORMATS = {_JSON: _JSON, _CSV: _CSV, _ARROW: _ARROW}
 #: What answers small bodies on the event loop.
@@ -62,7 +62,6 @@ class Front:
         self.max_bytes = limits.body_bytes
         self.bounds = Bounds(limits.batch_rows, limits.json_depth, limits.explained_tests)
         self.describe = describer(minimal=services.settings.error_detail == "minimal")
-        self.threads = ThreadPoolExecutor(_LARGE_AT_ONCE, thread_name_prefix="large-body")
         types = {_JSON: _JSON, _CSV: _CSV + b"; charset=utf-8", _ARROW: _ARROW}
         self.headers = {sent: _answer_headers(content_type) for sent, content_type in types.items()}
         #: The same as lines, after which the length and the request's id are written.
@@ -169,8 +168,7 @@ class Front:
                 answered = self._try(_ON_LOOP[media_type], model, body)
             else:
                 answer = {_JSON: answer_large, _CSV: answer_csv, _ARROW: answer_arrow}[media_type]
-                loop = asyncio.get_running_loop()
-                answered = await loop.run_in_executor(self.threads, self._try, answer, model, body)
+                answered = await self._try_beside(receive, partial(self._try, answer, model, body))
             if answered is not None:
                 await self._send(scope, media_type, answered[0], send)
         finally:
@@ -194,6 +192,15 @@ class Front:
             messages.append(message)
             size += len(message.get("body", b""))
         return messages
+
+    async def _try_beside(
+        self, receive: Receive, attempt: Callable[[], tuple[bytes, int] | None]
+    ) -> tuple[bytes, int] | None:
+        """The same in a thread; None too where the caller has gone away, or it takes long."""
+        try:
+            return await self.services.long_answers.make(receive, attempt, _TRIED_SECONDS)
+        except ClientDisconnect:
+            return None
 
     def _try(self, answer: Answer, model: ServedModel, body: bytes) -> tuple[bytes, int] | None:
         """The answer and its number of rows; None for whatever is not plain, which the app shall look at."""

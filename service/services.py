@@ -13,6 +13,7 @@ from service.settings import Settings
 from service.store.blobs import Blobs
 from service.store.session import Store
 from service.web.gate import InFlight
+from service.web.long_answers import LongAnswers
 
 
 @dataclass
@@ -26,5 +27,6 @@ class Services:
     serving: Serving
     metrics: Metrics
     in_flight: InFlight
+    long_answers: LongAnswers
     ingester: Ingester
     readiness: Readiness

@@ -30,9 +30,13 @@ class Work:
     Args:
         searches: how many there will be.
         allowed: in nodes; by default :data:`MAX_WORK`.
+        pause: called before each search with how many are done, of how many; may raise to end all.
     """
 
-    def __init__(self, searches: int, allowed: float | None = None) -> None:
+    def __init__(
+        self, searches: int, allowed: float | None = None, pause: Callable[[int, int], None] | None = None
+    ) -> None:
+        self._pause = pause
         self._part = float(MAX_WORK if allowed is None else allowed) / 2 / max(searches, 1)
         self._left = self._part
 
@@ -48,13 +52,17 @@ class Work:
         again: list[int] = []
         left = 2 * self._part * rows
         for row in range(rows):
+            if self._pause is not None:
+                self._pause(row, rows)
             self._left = self._part
             found.append(search(row))
             left -= self._part - self._left
             if self.is_spent and not is_whole(found[row]):
                 again.append(row)
         if again and left / len(again) >= _MORE * self._part:
-            for row in again:
+            for done, row in enumerate(again):
+                if self._pause is not None:
+                    self._pause(done, len(again))
                 self._left = left / len(again)
                 found[row] = search(row)
         return found

@@ -21,6 +21,7 @@ from learners.types import Array
 from service.errors import Conflict, Fault, Invalid, NotFound
 from service.formats.table_file import open_table
 from service.operations import models as versions
+from service.operations.long_work import parts as in_parts
 from service.operations.serving import Serving
 from service.operations.stored_rows import has_learned_from
 from service.store import datasets as datasets_table
@@ -28,8 +29,8 @@ from service.store.blobs import Blobs
 from service.store.session import Store
 from service.store.tables import Dataset, ModelVersion
 
-#: Rows that are answered at a time.
-_BATCH = 10_000
+#: Rows that are answered first, before more are taken at a time.
+_FIRST = 100
 #: Most cells of all rows that are answered: 400 MB.
 _MAX_CELLS = 50_000_000
 
@@ -238,8 +239,8 @@ def _answers(learner: Learner, rows: Table) -> Array:
     """
     try:
         table = learner.check_table(rows)
-        batches = np.array_split(np.arange(table.n_rows), range(_BATCH, table.n_rows, _BATCH))
-        found = [learner.predict(table.take(batch)) for batch in batches if len(batch)]
+        every = np.arange(table.n_rows)
+        found = [learner.predict(table.take(every[rows])) for rows in in_parts(table.n_rows, _FIRST)]
     except LearnerError as error:
         message = f"the dataset does not fit: {error}"
         raise Invalid(message, [Fault(message, parameter="dataset")]) from None

@@ -17,6 +17,7 @@ from learners.reasons.work import Work
 from learners.table import Column, Table
 from service.errors import Fault, Invalid
 from service.operations import models as versions
+from service.operations.long_work import pause
 from service.operations.reasoning import Describe, Rows, reason_about
 from service.operations.served import ServedModel
 from service.store.session import Store
@@ -67,7 +68,7 @@ def find_counterfactuals(
         answer = _answer(wanted.answer, model.identity.task)
         search = Search(wishes, wanted.count, wanted.diverse, wanted.order)
         tells_why = wishes.is_free and wanted.order == "changes"
-        work = Work(table.n_rows if tells_why else 2 * table.n_rows)
+        work = Work(table.n_rows if tells_why else 2 * table.n_rows, pause=pause)
         found = counterfactuals(model.learner, table, answer, search, scales, work)
         if tells_why:
             free = [ways[0] if ways else None for ways in found]

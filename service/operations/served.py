@@ -33,6 +33,7 @@ from service.operations.codec import RowCodec, to_matrix
 from service.operations.decision import Decision
 from service.operations.json_text import encode_json
 from service.operations.known_answers import KnownAnswers, KnownLeaves
+from service.operations.long_work import parts, pause
 from service.operations.quickness import QUICK_STEPS, row_steps
 from service.operations.rows import Inputs
 from service.operations.served_linear import LinearDescent
@@ -49,6 +50,8 @@ _EXPLAINED_AT_ONCE = 32
 _FEW_ROWS = 4
 #: Rows that are looked for one by one among training rows, and cells of training rows gone through, on the event loop.
 _FEW_ASKED, _QUICK_CELLS = 16, 2_000_000
+#: Steps of the first part of a long answer: at most some tenths of a second.
+_STEPS_AT_ONCE = 250_000
 
 
 @dataclass(frozen=True)
@@ -309,6 +312,13 @@ class ServedModel:
     def _most_steps(self) -> float:
         return row_steps(self.learner, complete=False)
 
+    @property
+    def _rows_at_once(self) -> int:
+        """How many rows of the worst kind are answered before others may go on."""
+        learner = self.learner
+        steps = learner.index_.points.size if isinstance(learner, NeighborsEstimator) else self._most_steps
+        return max(1, int(_STEPS_AT_ONCE / steps))
+
     def _learn_leaf(self, known: KnownAnswers, leaf: int, cells: Sequence[float]) -> bytes:
         (fragment,) = self._by_numbers(to_matrix([cells], len(cells)))
         known.leaves.add(leaf, fragment)
@@ -324,6 +334,7 @@ class ServedModel:
     def explanations(self, values: FloatArray, columns: tuple[Column, ...] | None = None) -> Iterator[Explanation]:
         """The reason of each row's answer, made a few rows at a time."""
         for first in range(0, len(values), _EXPLAINED_AT_ONCE):
+            pause(first, len(values))
             rows = Table(columns or self.inputs.columns, np.asfortranarray(values[first : first + _EXPLAINED_AT_ONCE]))
             with uncompiled():
                 explanations = self.learner.explain(rows)
@@ -331,6 +342,12 @@ class ServedModel:
 
     def _numbers(self, table: Table) -> FloatArray:
         """What an answer is made of: class probabilities, shape (n, K), or values, shape (n, 1)."""
+        if table.n_rows <= self._rows_at_once:
+            return self._answered(table)
+        some = (np.asfortranarray(table.values[rows]) for rows in parts(table.n_rows, self._rows_at_once))
+        return np.concatenate([self._answered(Table(table.columns, values)) for values in some])
+
+    def _answered(self, table: Table) -> FloatArray:
         with uncompiled():
             if isinstance(self.learner, Classifier):
                 return self.learner.predict_proba(table)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Annotated, Any, Literal
 
 from fastapi import Depends, Query
@@ -13,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 
 from service.deps import Predictor, ServicesHere
 from service.fault_json import describer
-from service.operations.answering import MEDIA_TYPES, Call, Reply, answer, format_of, format_wanted
+from service.operations.answering import MEDIA_TYPES, Call, answer, format_of, format_wanted
 from service.operations.decision import parse_decision
 from service.operations.predict import Bounds, Form
 from service.operations.rows import Options
@@ -174,10 +176,16 @@ async def _respond(
         describer(minimal=services.settings.error_detail == "minimal"),
         services.metrics.add_rows,
     )
-    return _to_response(await run_in_threadpool(make))  # whatever is quick has been answered by the front
-
-
-def _to_response(reply: Reply) -> Response:
+    # whatever is quick has been answered by the front
+    reply = await services.long_answers.make(request.receive, make)
     if isinstance(reply.body, bytes):
         return Response(reply.body, media_type=reply.media_type)
-    return StreamingResponse(reply.body, media_type=reply.media_type)
+    # the first rows are answered before the head is sent: until then it may be a refusal, and the caller be gone
+    first = await services.long_answers.make(request.receive, partial(_first_rows, reply.body))
+    pieces = services.long_answers.stream(first, reply.body)
+    return StreamingResponse(pieces, media_type=reply.media_type)
+
+
+def _first_rows(pieces: Iterator[bytes]) -> bytes:
+    """What comes before the rows, and the first of them."""
+    return b"".join(islice(pieces, 2))

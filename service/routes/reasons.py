@@ -45,7 +45,7 @@ _QUESTION_EXAMPLE = {"rows": [{"outlook": "sunny", "humidity": None}], "costs": 
     | {200: {"model": Counterfactuals, "description": "The nearest changes of each row, in order"}},
     operation_id="findCounterfactuals",
 )
-def find(
+async def find(
     request: Request,
     services: ServicesHere,
     who: Predictor,
@@ -67,7 +67,6 @@ def find(
     the hard ones alike, wherever they stand: where too much is left to look at, the best that was found has
     `exact: false`; if there is none, the row is `unfinished`, and says which bound.
     """
-    model = under_policies(services.serving.get(who.workspace, ref), Options(decision=body.decision))
     wanted = Wanted(
         body.wanted,
         body.fixed,
@@ -78,11 +77,15 @@ def find(
         body.diverse,
         body.order,
     )
-    services.metrics.add_rows(len(body.rows))
     describe = describer(minimal=services.settings.error_detail == "minimal")
     rows = Rows(body.rows, body.unseen, body.strict, request.state.bad_numbers)
-    found = find_counterfactuals(model, rows, wanted, scales_of(services.store, model), describe)
-    return Response(encode_json(found), media_type="application/json")
+
+    def found() -> bytes:
+        model = under_policies(services.serving.get(who.workspace, ref), Options(decision=body.decision))
+        services.metrics.add_rows(len(body.rows))
+        return encode_json(find_counterfactuals(model, rows, wanted, scales_of(services.store, model), describe))
+
+    return Response(await services.long_answers.make(request.receive, found), media_type="application/json")
 
 
 @router.post(
@@ -93,7 +96,7 @@ def find(
     | {200: {"model": Questions, "description": "What to ask next of each row, in order"}},
     operation_id="askNext",
 )
-def question(
+async def question(
     request: Request,
     services: ServicesHere,
     who: Predictor,
@@ -108,12 +111,15 @@ def question(
     their costs; labels are decided by `decision`. Absent columns count as unknown.
     At most 100 rows, fewer of very large trees.
     """
-    model = under_policies(services.serving.get(who.workspace, ref), Options(decision=body.decision))
-    services.metrics.add_rows(len(body.rows))
     describe = describer(minimal=services.settings.error_detail == "minimal")
     rows = Rows(body.rows, body.unseen, body.strict, request.state.bad_numbers)
-    found = ask_next(model, rows, body.costs, body.utility, describe)
-    return Response(encode_json(found), media_type="application/json")
+
+    def asked() -> bytes:
+        model = under_policies(services.serving.get(who.workspace, ref), Options(decision=body.decision))
+        services.metrics.add_rows(len(body.rows))
+        return encode_json(ask_next(model, rows, body.costs, body.utility, describe))
+
+    return Response(await services.long_answers.make(request.receive, asked), media_type="application/json")
 
 
 async def _shuffled(
@@ -155,7 +161,8 @@ async def _shuffled(
     | {200: {"model": Importances, "description": "The columns in the model's order"}},
     operation_id="getImportances",
 )
-def get_importances(
+async def get_importances(
+    request: Request,
     services: ServicesHere,
     who: Reader,
     ref: Reference,
@@ -168,8 +175,11 @@ def get_importances(
     them, with the standard error of the mean over the repeats; on the training rows also what the model has learned
     by heart. At most 4,000,000 answers (rows x columns x repeats) of a tree, 100,000 of a rule set, some seconds.
     """
-    model = services.serving.get(who.workspace, ref)
-    if shuffled is None:
-        return Response(encode_json(importances(model)), media_type="application/json")
-    shelf = Shelf(services.store, services.blobs)
-    return Response(encode_json(shuffled_importances(shelf, model, shuffled)), media_type="application/json")
+
+    def found() -> bytes:
+        model = services.serving.get(who.workspace, ref)
+        if shuffled is None:
+            return encode_json(importances(model))
+        return encode_json(shuffled_importances(Shelf(services.store, services.blobs), model, shuffled))
+
+    return Response(await services.long_answers.make(request.receive, found), media_type="application/json")

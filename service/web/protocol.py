@@ -58,6 +58,10 @@ LEAST_RATE = 500
 #: Seconds for which what a refused client still sends is read and dropped, so that the answer reaches it: data that
 #: is not read resets the connection (RFC 9112, section 9.6).
 _LINGER_SECONDS = 2.0
+#: Seconds between questions to a client that sends no more whether it still reads.
+_ASK_SECONDS = 1.0
+#: What asks: a client that reads passes over it (RFC 9110, section 15.2); one that is gone resets the connection.
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _DEFAULT_LIMITS = Limits()
 
 
@@ -90,6 +94,8 @@ class ProblemProtocol(HttpToolsProtocol):
         self._running: RequestResponseCycle | None = None
         #: Whether a request was answered since the last look; bytes that waited to be sent then, and for how long.
         self._is_used = False
+        #: The next question to a client that sends no more.
+        self._asking: asyncio.TimerHandle | None = None
         self._unsent, self._unmoved_seconds = 0, 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -204,9 +210,25 @@ class ProblemProtocol(HttpToolsProtocol):
             self._refuse(error)
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """The client sends no more; it may still read the answers to what came whole."""
+        """The client sends no more; it may still read the answers to what came whole, or be gone."""
         self._end()
-        return not self.transport.is_closing()
+        if self.transport.is_closing():
+            return False
+        self._ask_again()
+        return True
+
+    def _ask_again(self) -> None:
+        self._asking = self.loop.call_later(_ASK_SECONDS, self._ask_whether_it_reads)
+
+    def _ask_whether_it_reads(self) -> None:
+        """Write what fails if the client is gone, so that nobody makes an answer for it."""
+        pending = self._pending()
+        if self.transport.is_closing() or not pending:
+            return
+        may_ask = pending[0].scope["http_version"] == "1.1" and not pending[0].response_started
+        if may_ask and not self.flow.write_paused:
+            self.transport.write(_CONTINUE)
+        self._ask_again()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell all requests of the connection, and forget what was waited for."""
@@ -214,6 +236,8 @@ class ProblemProtocol(HttpToolsProtocol):
             _disconnect(cycle)
         self.pipeline.clear()
         self._unset_stalled()
+        if self._asking is not None:
+            self._asking.cancel()
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
+from learners.table import Table
+from learners.types import FloatArray
 from service.app import create_app
 from service.front import PREFIX, SUFFIX, Front
+from service.operations.answering import IN_THREAD
 from service.operations.served import ServedModel
 from service.settings import Settings
 from service.web.protocol import ProblemProtocol
@@ -99,3 +103,51 @@ def test_few_rows_of_the_same_model_are_answered_at_once(front: Front) -> None:
     few = b'{"rows":[{"temperature":70,"humidity":80},{"temperature":70,"humidity":null}]}'
     assert front.at_once(asked, headers, few) is not None
     assert front.at_once(asked, headers, GAPS) is None
+
+
+@pytest.mark.parametrize(
+    ("sent", "headers"),
+    [
+        (GAPS, JSON),
+        (b'{"temperature":null}\n' * 900, {"content-type": "application/x-ndjson"}),
+        (GAPS + b" " * IN_THREAD, JSON),
+    ],
+    ids=["json", "streamed", "large"],
+)
+def test_the_answer_of_a_caller_who_has_gone_away_is_not_made(
+    front: Front, client: httpx.Client, monkeypatch: pytest.MonkeyPatch, sent: bytes, headers: dict[str, str]
+) -> None:
+    begun, may_go_on, parts = threading.Event(), threading.Event(), []
+    original = ServedModel._answered
+
+    def answered(self: ServedModel, table: Table) -> FloatArray:
+        parts.append(table.n_rows)
+        begun.set()
+        assert may_go_on.wait(60)
+        return original(self, table)
+
+    monkeypatch.setattr(ServedModel, "_answered", answered)
+    monkeypatch.setattr(ServedModel, "_rows_at_once", 1)
+    slots, in_flight = front.services.long_answers._slots, front.services.in_flight
+    free = slots._free
+    with httpx.Client(base_url=client.base_url, trust_env=False) as other:
+        with pytest.raises(httpx.ReadTimeout):
+            other.post(FOREST, content=sent, headers=headers, timeout=0.5)
+        assert begun.wait(60)
+    while in_flight.count:  # until the caller's leaving is noticed, and waited for no more
+        time.sleep(0.01)
+    may_go_on.set()
+    while slots._free < free:
+        time.sleep(0.01)
+    assert parts == [1]
+
+
+def test_an_answer_that_takes_too_much_is_refused_with_the_rows_that_fit(
+    front: Front, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(front.services.long_answers, "_seconds", 0.0)
+    monkeypatch.setattr(ServedModel, "_rows_at_once", 7)
+    refused = client.post(FOREST, content=GAPS, headers=JSON)
+    assert refused.status_code == 413
+    assert refused.json()["detail"].startswith("To answer 7 of the 900 rows took 0 seconds of a processor")
+    assert refused.json()["errors"][0]["allowed"] == 7

@@ -86,6 +86,28 @@ def test_missing_values_are_left_or_filled_and_the_model_agrees(seed, params, mi
         assert key_of(found[0], "changes") <= (min(filled)[0], min(filled)[1] + 1e-9)
 
 
+@settings(max_examples=12, deadline=None)
+@given(SEEDS, OF_COUNTS, MISSING, st.sampled_from(["changes", "distance"]))
+def test_what_is_missing_and_fixed_stays_missing(seed, params, missing, order):
+    """No other column than known numbers may change then: a search once went on for ever."""
+    model, _ = fitted(seed, {**params, "missing": missing}, share=0.1)
+    rng = np.random.default_rng(seed + 2)
+    row, wanted = row_of(rng, missing=0.5), str(rng.choice(["a", "b", "c"]))
+    known = ~np.isnan(row.values[0])
+    numbers = [place for place, column in enumerate(COLUMNS) if column.is_numeric and known[place]]
+    for free in (np.flatnonzero(known).tolist(), numbers):
+        fixed = [column.name for place, column in enumerate(COLUMNS) if place not in free]
+        wishes = {**NOTHING, "fixed": fixed}
+        rows = grid(model, row.values[0], blanks=True)
+        good = judged(rows.values, row.values[0], wishes, model.predict(rows) == wanted, order)
+        (found,) = counterfactuals(model, row, wanted, Search(Wishes.of(COLUMNS, **wishes), order=order), SCALES)
+        if model.predict(row)[0] == wanted or not good:
+            assert found == []
+        else:
+            assert key_of(found[0], order) == pytest.approx(min(good), abs=1e-9)
+            assert is_answered(model, found[0].cells, wanted)
+
+
 def near_meetings(model, row):
     """Rows where two bounds of the two numeric columns meet, of single tests or of sums, and a little beside."""
     lines = [(1.0, 0.0, cut) for cut in (*cuts_of(model, 0), row[0])]

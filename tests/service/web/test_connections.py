@@ -251,6 +251,45 @@ def test_a_half_closed_connection_is_told_what_came_whole(first: bytes) -> None:
     asyncio.run(run())
 
 
+def test_a_half_closed_client_is_asked_whether_it_reads_until_it_is_answered() -> None:
+    async def run() -> None:
+        line = Line()
+        line.may_end.clear()
+        await line.say(LATER, LATER)
+        assert line.protocol.eof_received() is True
+        for _ in range(3):
+            line.protocol._asking.cancel()
+            line.protocol._ask_whether_it_reads()
+        assert line.sent.calls == [b"HTTP/1.1 100 Continue\r\n\r\n"] * 3
+        line.may_end.set()
+        await line.rest()
+        await line.rest()
+        line.protocol._ask_whether_it_reads()
+        assert sum(call.startswith(b"HTTP/1.1 200") for call in line.sent.calls) == 2
+        assert sum(call.startswith(b"HTTP/1.1 100") for call in line.sent.calls) == 3
+        line.protocol.connection_lost(None)
+        assert line.protocol._asking.cancelled()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("version", [b"1.0", b"1.1"])
+def test_http_1_0_knows_no_interim_answers(version: bytes) -> None:
+    async def run() -> None:
+        line = Line()
+        line.may_end.clear()
+        await line.say(LATER.replace(b"HTTP/1.1", b"HTTP/" + version))
+        line.protocol.eof_received()
+        line.protocol._asking.cancel()
+        line.protocol._ask_whether_it_reads()
+        line.protocol._asking.cancel()
+        assert len(line.sent.calls) == (version == b"1.1")
+        line.may_end.set()
+        await line.rest()
+
+    asyncio.run(run())
+
+
 @pytest.mark.parametrize("half", [b"", b"\r\n", NOW[:30], NOW[:-1], LARGE[:-1], CHUNKED + b"3\r\nabc\r\n"])
 def test_a_half_closed_connection_without_a_whole_request_ends(half: bytes) -> None:
     async def run() -> None:
