@@ -12,7 +12,9 @@ import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from contextvars import ContextVar
+from functools import partial
 from typing import TypeVar
 
 from service.errors import Fault, TooLarge
@@ -27,76 +29,101 @@ class Abandoned(Exception):
     """Nobody waits for the answer any more."""
 
 
-class Slots:
-    """How many answers are made at a time.
+class Turns:
+    """Which answers are made, and which wait.
 
     Args:
-        count: so many.
+        at_once: how many are made at a time.
+        threads: for all that have begun.
     """
 
-    def __init__(self, count: int) -> None:
-        self._free = count
-        self._waiting: list[tuple[float, int, threading.Event]] = []
+    def __init__(self, at_once: int, threads: Executor) -> None:
+        self._free, self._threads = at_once, threads
+        #: What each has had of a processor, its number, and how it begins, or goes on in its thread.
+        self._waiting: list[tuple[float, int, Callable[[], None] | threading.Event]] = []
         self._numbers = itertools.count()
         self._lock = threading.Lock()
 
-    @property
-    def is_wanted(self) -> bool:
-        """Whether others wait."""
-        return bool(self._waiting)
-
-    def take(self, spent: float) -> None:
-        """Wait until there is one, and for no one who has spent more than these processor seconds."""
+    def submit(self, work: LongWork, make: Callable[[], Made]) -> Future[Made]:
+        """What ``make`` will return, in a thread, when its turn has come; see :meth:`LongWork.pause` for its errors."""
+        made: Future[Made] = Future()
+        begin = partial(work.run, make, made)
         with self._lock:
-            if self._free:
-                self._free -= 1
+            if not self._free:
+                self._wait(work.spent, begin)
+                return made
+            self._free -= 1
+        self._threads.submit(self._serve, begin)
+        return made
+
+    def give_way(self, spent: float) -> None:
+        """Wait, of who has had so many processor seconds, until no one who waits has had less."""
+        with self._lock:
+            if not self._waiting or self._waiting[0][0] > spent:
                 return
             turn = threading.Event()
-            heapq.heappush(self._waiting, (spent, next(self._numbers), turn))
+            self._wait(spent, turn)
+            first = heapq.heappop(self._waiting)[2]
+        if isinstance(first, threading.Event):
+            first.set()
+        else:
+            self._threads.submit(self._serve, first)
         turn.wait()
 
-    def give(self) -> None:
-        """Give one back: to who waits, or to anybody."""
+    def _wait(self, spent: float, how: Callable[[], None] | threading.Event) -> None:
+        heapq.heappush(self._waiting, (spent, next(self._numbers), how))
+
+    def _serve(self, begin: Callable[[], None] | None) -> None:
+        """Make an answer, and then those that have not begun, without another thread for each."""
+        while begin is not None:
+            begin()
+            begin = self._next()
+
+    def _next(self) -> Callable[[], None] | None:
         with self._lock:
-            if self._waiting:
-                heapq.heappop(self._waiting)[2].set()
-            else:
+            if not self._waiting:
                 self._free += 1
+                return None
+            first = heapq.heappop(self._waiting)[2]
+        if isinstance(first, threading.Event):
+            first.set()
+            return None
+        return first
 
 
 class LongWork:
     """The work of one answer; one thread at a time does it.
 
     Args:
-        slots: in which it is done.
+        turns: of all answers.
         seconds: of a processor that it may take.
 
     Attributes:
         is_wanted: whether anybody waits for it; to be set from any thread.
+        spent: seconds of a processor that it has had.
     """
 
-    def __init__(self, slots: Slots, seconds: float) -> None:
-        self.is_wanted = True
-        self._slots, self._seconds = slots, seconds
-        self._spent = self._begun = 0.0
-        self._has_slot = False
+    def __init__(self, turns: Turns, seconds: float) -> None:
+        self.is_wanted, self.spent = True, 0.0
+        self._turns, self._seconds, self._begun = turns, seconds, 0.0
 
-    def run(self, make: Callable[[], Made]) -> Made:
-        """Do some of it, when its turn has come.
-
-        Raises:
-            Abandoned: nobody waits for it any more. TooLarge: it takes too much.
-        """
-        mine = _CURRENT.set(self)
+    def run(self, make: Callable[[], Made], made: Future[Made]) -> None:
+        """Do some of it, and tell what came of it."""
+        if not made.set_running_or_notify_cancel():
+            return
+        mine, self._begun = _CURRENT.set(self), time.thread_time()
         try:
-            self._take()
-            return make()
+            found = make()
+        except BaseException as error:
+            made.set_exception(error)
+        else:
+            made.set_result(found)
         finally:
             _CURRENT.reset(mine)
-            self._give()
+            self._spend()
 
     def pause(self, done: int, rows: int) -> None:
-        """Let others go on, if any have had less.
+        """Let others go on who have had less.
 
         Args:
             done: rows that have been answered.
@@ -106,33 +133,21 @@ class LongWork:
             Abandoned: nobody waits for it any more. TooLarge: it has taken too much.
         """
         self._spend()
-        if self._spent > self._seconds:
+        if self.spent > self._seconds:
             raise TooLarge(
                 f"To answer {done} of the {rows} rows took {self._seconds:g} seconds of a processor, which is the most "
                 "for one request; ask for fewer rows at once",
                 [Fault("too much work", parameter="rows", allowed=done)],
             )
-        if self._slots.is_wanted:
-            self._give()
-            self._take()
-        elif not self.is_wanted:
-            raise Abandoned
-
-    def _take(self) -> None:
-        self._slots.take(self._spent)
-        self._has_slot, self._begun = True, time.thread_time()
+        if self.is_wanted:
+            self._turns.give_way(self.spent)
+            self._begun = time.thread_time()
         if not self.is_wanted:
             raise Abandoned
 
-    def _give(self) -> None:
-        if self._has_slot:
-            self._spend()
-            self._has_slot = False
-            self._slots.give()
-
     def _spend(self) -> None:
         now = time.thread_time()
-        self._spent, self._begun = self._spent + now - self._begun, now
+        self.spent, self._begun = self.spent + now - self._begun, now
 
 
 _CURRENT: ContextVar[LongWork | None] = ContextVar("long_work", default=None)

@@ -12,7 +12,7 @@ from typing import TypeVar
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
-from service.operations.long_work import LongWork, Slots
+from service.operations.long_work import LongWork, Turns
 
 Made = TypeVar("Made")
 
@@ -30,8 +30,7 @@ class LongAnswers:
     """
 
     def __init__(self, requests: int, seconds: float) -> None:
-        self._threads = ThreadPoolExecutor(requests, thread_name_prefix="long-answer")
-        self._slots = Slots(_AT_ONCE)
+        self._turns = Turns(_AT_ONCE, ThreadPoolExecutor(requests, thread_name_prefix="long-answer"))
         self._seconds = seconds
 
     async def make(self, receive: Receive, make: Callable[[], Made], seconds: float | None = None) -> Made:
@@ -47,7 +46,7 @@ class LongAnswers:
             TooLarge: the work takes too much. Whatever ``make`` raises.
         """
         work = self._work(seconds)
-        made = asyncio.get_running_loop().run_in_executor(self._threads, work.run, make)
+        made = asyncio.wrap_future(self._turns.submit(work, make))
         gone = asyncio.ensure_future(_until_gone(receive))
         try:
             await asyncio.wait((made, gone), return_when=asyncio.FIRST_COMPLETED)
@@ -63,16 +62,15 @@ class LongAnswers:
     async def stream(self, first: bytes, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
         """The first piece of an answer and the others, each made in a thread when it is asked for, all as one work."""
         work, ask = self._work(None), partial(next, pieces, None)
-        loop = asyncio.get_running_loop()
         yield first
         try:
-            while (piece := await loop.run_in_executor(self._threads, work.run, ask)) is not None:
+            while (piece := await asyncio.wrap_future(self._turns.submit(work, ask))) is not None:
                 yield piece
         finally:
             work.is_wanted = False
 
     def _work(self, seconds: float | None) -> LongWork:
-        return LongWork(self._slots, self._seconds if seconds is None else seconds)
+        return LongWork(self._turns, self._seconds if seconds is None else seconds)
 
 
 async def _until_gone(receive: Receive) -> None:

@@ -50,6 +50,8 @@ class AtOnce(NamedTuple):
 
 #: Bodies beyond it, and those that do not tell their length, go to the app while they come.
 _MAX_HELD = 150_000
+#: Bodies of at most so many bytes are given to the app in one message, not copied and announced piece by piece.
+_MAX_GATHERED = 4 << 20
 #: Seconds for the head of a request, and for each :data:`LEAST_RATE` times so many bytes of its body; and so many
 #: once the process ends.
 STALLED_SECONDS, _STALLED_AT_END_SECONDS = 60.0, 5.0
@@ -76,6 +78,8 @@ class ProblemProtocol(HttpToolsProtocol):
         self._admitted: Any = None
         #: What has come of a body that may be answered at once; None where there is no such request.
         self._held: bytearray | None = None
+        #: What has come of a body that the app gets as a whole; None where it gets the pieces as they come.
+        self._gathered: list[bytes] | None = None
         #: Whether a request has begun and not ended; whether its head is there.
         self._is_open = self._has_head = False
         #: Whether nothing more is taken.
@@ -196,7 +200,7 @@ class ProblemProtocol(HttpToolsProtocol):
         pending = self._pending()
         half = pending.pop() if pending and pending[-1].more_body else None
         is_answered = half.response_started if half else self._is_open and self._has_head and self._held is None
-        self._held = None
+        self._held = self._gathered = None
         if half is not None:
             _disconnect(half)
             if self.pipeline and self.pipeline[0][0] is half:
@@ -276,6 +280,7 @@ class ProblemProtocol(HttpToolsProtocol):
             self._held = bytearray()
         else:
             self._begin_task()
+            self._gathered = [] if 0 < int(fields.get(b"content-length", b"0")) <= _MAX_GATHERED else None
         self._has_head = True
 
     def _may_wait_for_body(self, version: str, fields: dict[bytes, bytes]) -> bool:
@@ -316,11 +321,14 @@ class ProblemProtocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
-        if self._held is None:
-            self._loose = -self._packet
-            super().on_body(body)
-        else:
+        if self._held is not None:
             self._held += body
+            return
+        self._loose = -self._packet
+        if self._gathered is None:
+            super().on_body(body)
+        elif not self.cycle.response_complete:
+            self._gathered.append(body)
 
     def on_message_complete(self) -> None:
         """Answer at once, or tell the app that all is there."""
@@ -342,6 +350,9 @@ class ProblemProtocol(HttpToolsProtocol):
                 self.on_response_complete()
                 return
             self._release()
+        if self._gathered is not None:
+            self.cycle.body = b"".join(self._gathered)  # type: ignore[assignment]  # as good as a bytearray
+            self._gathered = None
         super().on_message_complete()
 
     def on_response_complete(self) -> None:

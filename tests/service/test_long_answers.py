@@ -128,8 +128,8 @@ def test_the_answer_of_a_caller_who_has_gone_away_is_not_made(
 
     monkeypatch.setattr(ServedModel, "_answered", answered)
     monkeypatch.setattr(ServedModel, "_rows_at_once", 1)
-    slots, in_flight = front.services.long_answers._slots, front.services.in_flight
-    free = slots._free
+    turns, in_flight = front.services.long_answers._turns, front.services.in_flight
+    free = turns._free
     with httpx.Client(base_url=client.base_url, trust_env=False) as other:
         with pytest.raises(httpx.ReadTimeout):
             other.post(FOREST, content=sent, headers=headers, timeout=0.5)
@@ -137,7 +137,7 @@ def test_the_answer_of_a_caller_who_has_gone_away_is_not_made(
     while in_flight.count:  # until the caller's leaving is noticed, and waited for no more
         time.sleep(0.01)
     may_go_on.set()
-    while slots._free < free:
+    while turns._free < free:
         time.sleep(0.01)
     assert parts == [1]
 

@@ -1,12 +1,17 @@
 """Long answers take turns, end when nobody waits for them, and are bounded."""
 
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from service.errors import TooLarge
 from service.operations import long_work
-from service.operations.long_work import Abandoned, LongWork, Slots, parts, pause
+from service.operations.long_work import Abandoned, LongWork, Turns, parts, pause
 
 
 class Clock:
@@ -51,85 +56,114 @@ def test_parts_grow_while_they_are_short_and_shrink_to_single_rows(clock):
     assert slow == [8, 4, 2, 1, 1, 1, 1, 1, 1]
 
 
-def test_what_takes_too_much_is_refused_with_the_rows_that_fit(clock):
-    work = LongWork(Slots(1), 5.0)
+@pytest.fixture
+def turns():
+    """One answer at a time."""
+    with ThreadPoolExecutor(20) as threads:
+        yield Turns(1, threads)
 
+
+def wait_for(turns, waiting):
+    while len(turns._waiting) < waiting:
+        time.sleep(0.001)
+
+
+def test_what_takes_too_much_is_refused_with_the_rows_that_fit(clock, turns):
     def make():
         for _ in parts(100, 10):
             clock.now += 0.3 * 10
 
     with pytest.raises(TooLarge, match="To answer 15 of the 100 rows took 5 seconds") as refused:
-        work.run(make)
+        turns.submit(LongWork(turns, 5.0), make).result()
     assert refused.value.faults[0].allowed == 15
 
 
-def test_the_time_that_others_take_does_not_count(clock):
-    slots = Slots(1)
-    long, asks, answered = LongWork(slots, 5.0), threading.Event(), []
+def test_the_time_that_others_take_does_not_count(clock, turns):
+    begun, others = threading.Event(), []
 
-    def short():
-        asks.set()
-        LongWork(slots, 5.0).run(lambda: answered.append(setattr(clock, "now", clock.now + 100)))
-
-    def make():
-        thread = threading.Thread(target=short)
-        thread.start()
-        asks.wait(60)
-        while not slots.is_wanted:
-            pass
+    def long():
+        begun.set()
+        wait_for(turns, 1)
+        clock.now += 1
         pause(1, 2)
-        thread.join()
         pause(2, 2)
-        return len(answered)
+        return list(others)
 
-    assert long.run(make) == 1
-
-
-def test_who_has_had_least_comes_first():
-    slots, order = Slots(1), []
-    slots.take(0.0)
-    threads = []
-    for spent in (5.0, 0.5, 3.0, 0.0):
-        waiting = len(slots._waiting)
-
-        def wait(spent=spent):
-            slots.take(spent)
-            order.append(spent)
-            slots.give()
-
-        threads.append(threading.Thread(target=wait))
-        threads[-1].start()
-        while len(slots._waiting) == waiting:
-            pass
-    slots.give()
-    for thread in threads:
-        thread.join()
-    assert order == [0.0, 0.5, 3.0, 5.0]
+    work = LongWork(turns, 5.0)
+    found = turns.submit(work, long)
+    assert begun.wait(60)
+    turns.submit(LongWork(turns, 500.0), lambda: others.append(setattr(clock, "now", clock.now + 100)))
+    assert found.result() == [None]
+    assert work.spent == 1
 
 
-def test_abandoned_work_ends_at_its_next_pause_and_work_that_waits_never_begins():
-    slots, made = Slots(1), []
-    work = LongWork(slots, 5.0)
+def test_who_has_had_least_comes_first_and_of_equals_who_came_first(turns):
+    order, begun, may_end = [], threading.Event(), threading.Event()
+
+    def held():
+        begun.set()
+        may_end.wait(60)
+
+    holding = turns.submit(LongWork(turns, 99.0), held)
+    assert begun.wait(60)
+    made = []
+    for place, spent in enumerate((5.0, 0.5, 3.0, 0.0, 0.5)):
+        work = LongWork(turns, 99.0)
+        work.spent = spent
+        made.append(turns.submit(work, partial(order.append, (spent, place))))
+    may_end.set()
+    for one in (holding, *made):
+        one.result()
+    assert order == [(0.0, 3), (0.5, 1), (0.5, 4), (3.0, 2), (5.0, 0)]
+
+
+@given(st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=6), min_size=1, max_size=6), st.integers(1, 3))
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_all_that_is_asked_is_made_and_no_more_at_a_time_than_may(clock, lengths, at_once):
+    """Works of parts that take so many seconds; whoever goes on has had least of those that wait."""
+    running, most = [], []
+    with ThreadPoolExecutor(len(lengths)) as threads:
+        turns = Turns(at_once, threads)
+
+        def make(number):
+            for done, _ in enumerate(lengths[number]):
+                running.append(number)
+                most.append(len(running))
+                running.remove(number)
+                pause(done, len(lengths[number]))
+            return number
+
+        made = [turns.submit(LongWork(turns, 1e9), partial(make, number)) for number in range(len(lengths))]
+        assert [one.result(60) for one in made] == list(range(len(lengths)))
+    assert max(most) <= at_once
+    assert turns._free == at_once
+    assert turns._waiting == []
+
+
+def test_abandoned_work_ends_at_its_next_pause_and_work_that_waits_never_begins(turns):
+    made, begun, may_end = [], threading.Event(), threading.Event()
+    work = LongWork(turns, 5.0)
 
     def make():
+        begun.set()
+        may_end.wait(60)
         for part in parts(10, 1):
             made.append(part.start)
             work.is_wanted = part.start < 3
 
+    found = turns.submit(work, make)
+    assert begun.wait(60)
+    never = turns.submit(LongWork(turns, 5.0), partial(made.append, "never"))
+    assert never.cancel()
+    may_end.set()
     with pytest.raises(Abandoned):
-        work.run(make)
-    assert made == [0, 1, 3]
-    left = LongWork(slots, 5.0)
-    left.is_wanted = False
-    with pytest.raises(Abandoned):
-        left.run(lambda: made.append("never"))
+        found.result()
+    turns.submit(LongWork(turns, 5.0), int).result()
     assert made == [0, 1, 3]
 
 
 @pytest.mark.parametrize("ends", ["returns", "fails", "too-large", "abandoned"])
-def test_however_work_ends_its_slot_is_free_again(ends):
-    slots = Slots(2)
-
+def test_however_work_ends_another_is_made_after_it(turns, ends):
     def make():
         if ends == "fails":
             raise ValueError
@@ -138,14 +172,16 @@ def test_however_work_ends_its_slot_is_free_again(ends):
         pause(1, 2)
 
     for _ in range(5):
-        work = LongWork(slots, -1.0 if ends == "too-large" else 5.0)
+        work = LongWork(turns, -1.0 if ends == "too-large" else 5.0)
+        made = turns.submit(work, make)
         if ends == "returns":
-            work.run(make)
+            made.result()
         else:
             with pytest.raises((ValueError, TooLarge, Abandoned)):
-                work.run(make)
-    assert slots._free == 2
-    assert not slots.is_wanted
+                made.result()
+    while not turns._free:
+        time.sleep(0.001)
+    assert turns._waiting == []
 
 
 def test_outside_of_long_work_nothing_pauses():

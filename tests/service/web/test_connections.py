@@ -9,7 +9,9 @@ import struct
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
+from service.web import protocol
 from service.web.protocol import LEAST_RATE, STALLED_SECONDS
 from tests.service.running import Api
 from tests.service.web.connections import POST, Line, with_length
@@ -183,7 +185,9 @@ def test_a_request_that_is_worked_on_is_not_given_up() -> None:
     asyncio.run(run())
 
 
-def test_a_body_that_is_not_taken_or_not_asked_for_is_waited_for() -> None:
+def test_a_body_that_is_not_taken_or_not_asked_for_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "_MAX_GATHERED", 0)
+
     async def run() -> None:
         line = Line()
         line.protocol.app = wait
@@ -203,6 +207,37 @@ def test_a_body_that_is_not_taken_or_not_asked_for_is_waited_for() -> None:
 
     async def wait(*asgi: object) -> None:
         await asyncio.Event().wait()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("most", [0, 4 << 20])
+def test_a_body_comes_whole_in_one_message_or_in_pieces_if_it_is_too_large(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(protocol, "_MAX_GATHERED", most)
+    messages: list[Message] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        messages.append(await receive())
+        while messages[-1].get("more_body"):
+            messages.append(await receive())
+
+    async def run() -> None:
+        head, end, body = LARGE.partition(b"\r\n\r\n")
+        for last in (b"", body[-1000:]):  # the client goes away before the last of it has come, or after
+            messages.clear()
+            line = Line()
+            line.protocol.app = app
+            await line.say(head + end, body[:70_000], body[70_000:-1000], last)
+            line.protocol.connection_lost(None)
+            await line.rest()
+            if last:
+                assert b"".join(one["body"] for one in messages) == body
+                assert (len(messages) == 1) is bool(most)
+            else:
+                assert messages[-1]["type"] == "http.disconnect"
+                assert (len(messages) == 1) is bool(most)
 
     asyncio.run(run())
 
