@@ -126,13 +126,13 @@ class HashTables:
 
 def keys_of(projected: FloatArray, n_tables: int) -> IntArray:
     """The key of each point in each table, shape (L, n), from its projections (n, L * M)."""
-    cells = np.floor(projected).astype(np.int64).reshape(len(projected), n_tables, -1)
+    cells = np.floor(_by_table(projected, n_tables)).astype(np.int64)
     return np.ascontiguousarray(_mixed(cells).T)
 
 
 def probed_keys(projected: FloatArray, n_tables: int) -> IntArray:
     """Keys of the buckets to look into, shape (m, L, 1 + probes): the own one, then those beyond the nearest walls."""
-    shaped = projected.reshape(len(projected), n_tables, -1)
+    shaped = _by_table(projected, n_tables)
     cells = np.floor(shaped)
     inside = shaped - cells
     walls = np.concatenate([inside, 1.0 - inside], axis=2)
@@ -142,6 +142,11 @@ def probed_keys(projected: FloatArray, n_tables: int) -> IntArray:
     rows, tables, places = np.ogrid[: len(shaped), :n_tables, :MORE_PROBES]
     probed[rows, tables, places + 1, nearest % n_directions] += np.where(nearest < n_directions, -1, 1)
     return _mixed(probed)
+
+
+def _by_table(projected: FloatArray, n_tables: int) -> FloatArray:
+    """Projections (m, L * M) as (m, L, M); there may be none."""
+    return projected.reshape(len(projected), n_tables, projected.shape[1] // n_tables)
 
 
 def _mixed(cells: IntArray) -> IntArray:

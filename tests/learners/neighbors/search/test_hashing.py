@@ -208,3 +208,21 @@ def test_where_hashing_cannot_help_all_rows_are_looked_at():
     assert fit_tables(points, 0.95, 0, 10) is None
     assert make_index(plain(64), points, np.ones(500), "hashing", recall=0.95, seed=0, k=10).tables is None
     assert fit_tables(np.ones((50, 2)), 0.95, 0, 10) is None
+
+
+@pytest.mark.parametrize("search", ["brute", "kd-tree", "hashing"])
+@pytest.mark.parametrize("make", [NearestNeighborsClassifier, NearestNeighborsRegressor])
+def test_rows_of_which_none_is_complete_are_answered_as_beside_complete_ones(make, search):
+    """A search over complete rows is asked for no row at all then."""
+    generator = np.random.default_rng(0)
+    values = generator.normal(size=(3000, 3))
+    model = make(search=search).fit(values, generator.integers(0, 2, 3000))
+    assert "warnings" not in model.training_notes()
+    for n_rows in (0, 1, 3):
+        gaps = np.full((n_rows, 3), np.nan)
+        gaps[1:, 0] = 0.5
+        alone = model.predict(Table.from_array(gaps))
+        beside = model.predict(Table.from_array(np.vstack([gaps, values[:2]])))
+        assert alone.tolist() == beside[:n_rows].tolist()
+        reasons, more = (model.explain(Table.from_array(rows)) for rows in (gaps, np.vstack([gaps, values[:2]])))
+        assert [one.to_json() for one in reasons] == [one.to_json() for one in more[:n_rows]]
