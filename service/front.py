@@ -171,6 +171,9 @@ class Front:
                 answered = await self._try_beside(receive, partial(self._try, answer, model, body))
             if answered is not None:
                 await self._send(scope, media_type, answered[0], send)
+        except asyncio.CancelledError:
+            await self.app(scope, _cancelled, send)  # which tells of it
+            return
         finally:
             in_flight.leave()
         if answered is None:
@@ -248,6 +251,10 @@ def _plain_format(headers: list[tuple[bytes, bytes]], max_bytes: int) -> bytes |
         elif name in (b"content-encoding", b"expect"):
             return None
     return media_type if accept in (b"*/*", media_type) else None
+
+
+async def _cancelled() -> Message:
+    raise asyncio.CancelledError
 
 
 class _Replay:

@@ -57,7 +57,10 @@ class Limits(BaseModel):
         description="most tests that the explanations of one request may go through together",
     )
     answer_seconds: float = Field(
-        default=120.0, gt=0, description="most processor time that the answer to one request may take, in seconds"
+        default=120.0,
+        gt=0,
+        description="most processor time that the answer to one request may take, in seconds; of one that is sent in "
+        "pieces the first rows",
     )
     requests_in_flight: int = Field(default=256, ge=1, description="most requests that one process answers at a time")
     job_seconds: float = Field(default=86_400.0, gt=0, description="longest time of one part of a job, in seconds")

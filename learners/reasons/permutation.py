@@ -9,7 +9,7 @@ to the column; on its training rows also what it has learned by heart.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,7 @@ def permutation_importance(
     metric: str | None = None,
     repeats: int = 10,
     seed: int = 0,
+    pause: Callable[[int, int], None] | None = None,
 ) -> list[PermutationImportance]:
     """The importance of each column of a fitted model on given rows, in the model's order of columns.
 
@@ -75,6 +76,7 @@ def permutation_importance(
         metric: a name of :data:`learners.evaluation.metrics.MEANINGS`; by default accuracy, or r2 of a regression.
         repeats: shuffles of each column, >= 1.
         seed: same seed, same result; each column's shuffles depend on nothing but it and the column's place.
+        pause: called before each column with how many are done, of how many; may raise to end all.
 
     Raises:
         ParameterError: the metric is none of the task's, ``repeats`` is less than 1.
@@ -86,7 +88,12 @@ def permutation_importance(
     if repeats < 1:
         raise ParameterError(f"repeats must be a whole number >= 1, not {quoted(repeats)}", field="repeats")
     before = judge.score(judge.answers(table))
-    return [_of_column(judge, table, place, before, repeats, seed) for place in range(table.n_columns)]
+    found = []
+    for place in range(table.n_columns):
+        if pause is not None:
+            pause(place, table.n_columns)
+        found.append(_of_column(judge, table, place, before, repeats, seed))
+    return found
 
 
 def _of_column(

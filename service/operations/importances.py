@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from learners.table import Series
 from learners.trees.estimator import FittedTree, TreeEstimator
 from learners.types import IntArray
 from service.errors import Conflict, Fault, Invalid, TooLarge
+from service.operations.long_work import pause
 from service.operations.served import ServedModel
 from service.operations.stored_rows import Shelf, StoredRows, read_stored, unfit
 
@@ -82,6 +84,7 @@ def shuffled_importances(shelf: Shelf, model: ServedModel, wanted: Shuffled) -> 
                 metric=wanted.metric,
                 repeats=wanted.repeats,
                 seed=wanted.seed,
+                pause=partial(pause, what="columns"),
             )
     except ParameterError as error:
         raise Invalid(f"The request is not valid: {error}", [Fault(str(error), parameter=error.field)]) from None

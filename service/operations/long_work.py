@@ -122,23 +122,22 @@ class LongWork:
             _CURRENT.reset(mine)
             self._spend()
 
-    def pause(self, done: int, rows: int) -> None:
+    def pause(self, done: int, count: int, what: str) -> None:
         """Let others go on who have had less.
 
         Args:
-            done: rows that have been answered.
-            rows: how many there are.
+            done: rows, or what there are else, that are done.
+            count: how many there are.
+            what: they are.
 
         Raises:
             Abandoned: nobody waits for it any more. TooLarge: it has taken too much.
         """
         self._spend()
         if self.spent > self._seconds:
-            raise TooLarge(
-                f"To answer {done} of the {rows} rows took {self._seconds:g} seconds of a processor, which is the most "
-                "for one request; ask for fewer rows at once",
-                [Fault("too much work", parameter="rows", allowed=done)],
-            )
+            most = f"{self._seconds:g} seconds of a processor, which is the most for one request"
+            found = f"{done} of the {count} {what} took" if done else f"Of the {count} {what} the first takes more than"
+            raise TooLarge(f"{found} {most}", [Fault("too much work", parameter=what, allowed=done or None)])
         if self.is_wanted:
             self._turns.give_way(self.spent)
             self._begun = time.thread_time()
@@ -171,11 +170,11 @@ def parts(rows: int, first: int) -> Iterator[slice]:
         took = time.thread_time() - begun
         count = 2 * count if took < _SHORT else max(1, count // 2) if took > _LONG else count
         if work is not None and begin < rows:
-            work.pause(begin, rows)
+            work.pause(begin, rows, "rows")
 
 
-def pause(done: int, rows: int) -> None:
-    """Between two rows, whatever they take: as between :func:`parts`."""
+def pause(done: int, count: int, what: str = "rows") -> None:
+    """Between two rows, or what there are else, whatever they take: as between :func:`parts`."""
     work = _CURRENT.get()
     if work is not None:
-        work.pause(done, rows)
+        work.pause(done, count, what)

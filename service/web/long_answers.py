@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -61,7 +62,8 @@ class LongAnswers:
 
     async def stream(self, first: bytes, pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
         """The first piece of an answer and the others, each made in a thread when it is asked for, all as one work."""
-        work, ask = self._work(None), partial(next, pieces, None)
+        # It has no bound, for it is nobody's but the caller's who takes it, and could no longer be refused.
+        work, ask = self._work(math.inf), partial(next, pieces, None)
         yield first
         try:
             while (piece := await asyncio.wrap_future(self._turns.submit(work, ask))) is not None:

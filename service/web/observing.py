@@ -6,6 +6,7 @@ it, so that no request ends with a bare 500 or a stack trace.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import secrets
@@ -16,7 +17,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.errors import ServiceError
+from service.errors import ServiceError, Unavailable
 from service.logs import logger
 from service.problems import InternalError, Rendered, render
 
@@ -100,6 +101,8 @@ class _Exchange:
             await self.observer.app(self.scope, receive, self.send)
         except ServiceError as error:
             await self.refuse(error)
+        except asyncio.CancelledError:  # the process ends, and waits no longer for what is being answered
+            await self.refuse(Unavailable("The service ended before this was answered; ask again"))
         except Exception:
             logger.exception("unhandled", extra={"fields": {"request_id": self.request_id}})
             await self.refuse(InternalError.of_request(self.request_id))

@@ -22,6 +22,16 @@ _OBJECTS = {
     "column_weights": [{"height": number} for number in _FACTORS],
     "utility": [{_FIRST: {_FIRST: number, _SECOND: -number}} for number in _FACTORS],
 }
+_OBJECTS["member"] = [  # those of the other task are refused too
+    {"learner": learner, "parameters": {parameter: number}}
+    for learner, parameter, numbers in (
+        ("nearest-neighbors-classifier", "k", _WHOLES),
+        ("nearest-neighbors-regressor", "k", _WHOLES),
+        ("logistic-classifier", "alpha", _FACTORS),
+        ("linear-regressor", "alpha", _FACTORS),
+    )
+    for number in numbers
+]
 #: What numbers need beside them for an effect, where no declaration says it.
 _BESIDE = {("decision-tree-classifier", "confidence"): {"pruning": "error-based", "subtree_raising": True}} | {
     (learner, parameter): {"degree": None} | few  # there is something to choose, and it is chosen soon
@@ -79,7 +89,7 @@ def fitted(name, parameters, field, sample):
             return None
         return made.fit(sample.table, sample.target)
     except ParameterError as error:
-        if error.field == field:
+        if error.field is not None and error.field.partition(".")[0] == field:
             return None
         raise
 

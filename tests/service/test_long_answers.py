@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.types import Message
 
 from learners.table import Table
 from learners.types import FloatArray
@@ -149,5 +151,76 @@ def test_an_answer_that_takes_too_much_is_refused_with_the_rows_that_fit(
     monkeypatch.setattr(ServedModel, "_rows_at_once", 7)
     refused = client.post(FOREST, content=GAPS, headers=JSON)
     assert refused.status_code == 413
-    assert refused.json()["detail"].startswith("To answer 7 of the 900 rows took 0 seconds of a processor")
+    assert refused.json()["detail"].startswith("7 of the 900 rows took 0 seconds of a processor, which is the most")
     assert refused.json()["errors"][0]["allowed"] == 7
+
+
+def test_importances_are_refused_between_columns(
+    front: Front, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = client.get("/api/v1/datasets").json()["items"][0]["id"]
+    address = f"{PREFIX}forest/importances?kind=permutation&dataset={dataset}"
+    assert client.get(address).status_code == 200
+    monkeypatch.setattr(front.services.long_answers, "_seconds", -1.0)
+    refused = client.get(address)
+    assert refused.status_code == 413
+    assert refused.json()["detail"].startswith("Of the 2 columns the first takes more than")
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [(FOREST, GAPS), (FOREST, GAPS + b" " * IN_THREAD), (EXPLANATIONS, GAPS)],
+    ids=["route", "large", "explanations"],
+)
+def test_what_is_not_answered_when_the_process_ends_is_told_to_ask_again(
+    front: Front, monkeypatch: pytest.MonkeyPatch, path: str, sent: bytes
+) -> None:
+    begun, may_go_on = threading.Event(), threading.Event()
+    original = ServedModel._answered
+
+    def answered(self: ServedModel, table: Table) -> FloatArray:
+        begun.set()
+        assert may_go_on.wait(60)
+        return original(self, table)
+
+    monkeypatch.setattr(ServedModel, "_answered", answered)
+    messages: list[Message] = []
+
+    async def run() -> None:
+        waiting, bodies = asyncio.Event(), [{"type": "http.request", "body": sent, "more_body": False}]
+
+        async def receive() -> Message:
+            if not bodies:
+                await waiting.wait()
+            return bodies.pop()
+
+        async def send(message: Message) -> None:
+            messages.append(message)
+
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": "1.1",
+            "method": "POST",
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": b"",
+            "headers": [(b"host", b"x"), (b"content-type", b"application/json")],
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 2),
+        }
+        asked = asyncio.ensure_future(front(scope, receive, send))
+        while not begun.is_set():
+            await asyncio.sleep(0.01)
+        asked.cancel()
+        await asked
+
+    try:
+        asyncio.run(run())
+    finally:
+        may_go_on.set()
+    start, body = messages
+    assert start["status"] == 503
+    assert dict(start["headers"])[b"retry-after"]
+    assert b"The service ended before this was answered" in body["body"]
