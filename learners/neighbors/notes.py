@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from learners.neighbors.estimator import NeighborsEstimator
+from learners.neighbors.index import RowIndex
+from learners.types import FloatArray
 
 
-def training_notes(model: NeighborsEstimator) -> dict[str, Any]:
+class Searched(Protocol):
+    """What is looked at of a fitted model by neighbours: parameters, and what it has found."""
+
+    choose_k: Any
+    k: Any
+    recall: Any
+    search: Any
+    voters: Any
+    distance_function_: Any
+    index_: RowIndex
+    k_: float
+
+    def asked_rows(self, weights: FloatArray) -> int:
+        """How many rows a query asks for."""
+
+
+def training_notes(model: Searched) -> dict[str, Any]:
     """What a fitted model tells of its fit.
 
     Returns:
@@ -33,18 +49,18 @@ def training_notes(model: NeighborsEstimator) -> dict[str, Any]:
     return notes | ({"warnings": warnings} if warnings else {})
 
 
-def told_of_rows(model: NeighborsEstimator) -> str:
+def told_of_rows(model: Searched) -> str:
     """What a finished fit says of its rows."""
     n_rows = model.index_.n_rows
     return f"{n_rows} rows, fewer than k = {model.k_:g}, so all vote" if _are_few(model) else f"{n_rows} rows"
 
 
-def _are_few(model: NeighborsEstimator) -> bool:
+def _are_few(model: Searched) -> bool:
     """Whether there are fewer rows than are to vote."""
     return bool(model.voters == "nearest" and model.index_.weights.sum() < model.k_)
 
 
-def _why_all_are_looked_at(model: NeighborsEstimator) -> str:
+def _why_all_are_looked_at(model: Searched) -> str:
     """Why there is neither a tree nor tables where one was asked for; empty if there is, or none was."""
     index = model.index_
     if model.search not in ("kd-tree", "hashing") or index.tree is not None or index.tables is not None:
