@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from learners._accel import uncompiled
 from learners.reasons import Search, Wishes, counterfactuals, next_question
-from learners.reasons.boxes import Boxes
 from learners.reasons.records import Ways
+from learners.reasons.regions.boxes import Boxes
 from learners.rules import rules_of, to_text
 from learners.rules.render import to_json_text, to_markdown
 from learners.rules.sql import case_expression, select_statement

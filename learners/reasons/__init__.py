@@ -4,8 +4,8 @@ from learners.reasons.counterfactuals import Search, counterfactuals, why_not
 from learners.reasons.permutation import PermutationImportance, permutation_importance
 from learners.reasons.question import Question, next_question
 from learners.reasons.records import Counterfactual
-from learners.reasons.scales import Scales
-from learners.reasons.wishes import Wishes
+from learners.reasons.wanted.scales import Scales
+from learners.reasons.wanted.wishes import Wishes
 
 __all__ = [
     "Counterfactual",

@@ -1,56 +1,39 @@
-"""The nearest rows with another answer, found exactly among all leaves of a tree.
+"""The nearest rows with another answer, found exactly: of trees of boxes, of trees that test several values, of rules.
 
-A leaf's box is a product of one state for each tested column, so the nearest row in it takes the
-nearest allowed value of each column whose own value is outside. All leaves are judged at once:
-what each state takes is computed for all nodes and added up along the paths. "Nearest" is first the
-number of changed columns (or, with costs, their sum), then the sum of the scaled distances: of a
-number its change divided by the column's width (:mod:`learners.reasons.scales`), of an ordinal
-level the steps divided by the greatest number of steps, of anything else 1. Sums that come first are
-equal if they differ by less than rounding may make them (:data:`TIE`).
+"Nearest" is first the number of changed columns (or, with costs, their sum), then the sum of the scaled distances: of a
+number its change divided by the column's width (:mod:`learners.reasons.wanted.scales`), of an ordinal level the steps
+divided by the greatest number of steps, of anything else 1.
 
-A missing value that a leaf's path tests has to be chosen, which counts as a change. A row may also
-leave some or all of the missing values missing, whatever else it changes: it still is divided among
-several leaves and counts if their mean is the wanted answer. Such rows are looked for by
-:mod:`learners.reasons.mixed_search`, by distance by :mod:`learners.reasons.divided_search`, as far as
-they could be nearer than the next leaf's box, so that the search is exact among all rows: what is told
-is ``exact`` unless the bound of that search was met. Each row has a bound of its own, and all rows of a
-request have one together, of which each has its part, wherever it stands (:mod:`learners.reasons.work`).
+A missing value that decides has to be chosen, which counts as a change. A row may also leave some or all of the missing
+values missing, whatever else it changes: it still is divided among several leaves and counts if their mean is the
+wanted answer (:mod:`learners.reasons.divided`). So the search is exact among all rows: what is told is ``exact`` unless
+the bound of that search was met. Each row has a bound of its own, and all rows of a request have one together, of which
+each has its part, wherever it stands (:mod:`learners.reasons.work`).
 
 Every row that is given was answered by the model itself.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 
 from learners.base import Learner
 from learners.errors import ParameterError, quoted
-from learners.reasons.boxes import Boxes, boxes_of, check_leaves
-from learners.reasons.combined_search import CombinedSeeker
-from learners.reasons.demands import Demands, demands_of, target_cell
-from learners.reasons.divided_search import DividedSearch
-from learners.reasons.mixed_search import MixedSearch
-from learners.reasons.mixed_seeker import MixedSeeker
-from learners.reasons.records import Asked, Change, Counterfactual, Ways, shown_cell
-from learners.reasons.region_steps import RegionSteps
-from learners.reasons.rule_search import RuleSeeker
-from learners.reasons.scales import Scales
-from learners.reasons.targets import Target, answers_of, target_of
-from learners.reasons.wishes import Wishes
+from learners.reasons.nearest.region_steps import RegionSteps
+from learners.reasons.records import Counterfactual, Ways
+from learners.reasons.regions.boxes import boxes_of, check_leaves
+from learners.reasons.searches.box_search import BoxSeeker
+from learners.reasons.searches.combined_search import CombinedSeeker
+from learners.reasons.searches.rule_search import RuleSeeker
+from learners.reasons.wanted.scales import Scales
+from learners.reasons.wanted.targets import Target, answers_of, target_of
+from learners.reasons.wanted.wishes import Wishes
 from learners.reasons.work import Work
 from learners.rules.fitted import FittedRules
-from learners.table import Table
 from learners.trees.estimator import FittedTree
-from learners.types import Array, BoolArray, FloatArray, IntArray
-
-#: Costs (or, where they come first, distances) this close in relation to their size are equal.
-TIE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -86,8 +69,8 @@ def counterfactuals(
     there was none, its ``unfinished`` tells what.
 
     Args:
-        learner: a fitted tree (with tests of several values by :mod:`learners.reasons.combined_search`), or an
-            ordered rule set (:mod:`learners.reasons.rule_search`).
+        learner: a fitted tree (with tests of several values by :mod:`learners.reasons.searches.combined_search`), or an
+            ordered rule set (:mod:`learners.reasons.searches.rule_search`).
         X: rows as for ``predict``.
         wanted: a class label; or of a regression (least, greatest), either of them None for no bound.
         search: see :class:`Search`.
@@ -121,7 +104,7 @@ def _is_whole(found: Ways) -> bool:
 
 def _seeker(
     learner: Learner, wanted: Any, search: Search, scales: Scales | None, work: Work
-) -> tuple[_Seeker | RuleSeeker | CombinedSeeker, Target]:
+) -> tuple[BoxSeeker | RuleSeeker | CombinedSeeker, Target]:
     if isinstance(learner, FittedRules):
         learner.check_fitted()
         target = target_of(learner, wanted)
@@ -154,7 +137,7 @@ def _seeker(
     steps = RegionSteps(
         learner.columns_, wishes, scales or Scales.of_boxes(boxes), by_distance=search.order == "distance"
     )
-    return _Seeker(learner, boxes, target, search, steps, work), target
+    return BoxSeeker(learner, boxes, target, steps, count=search.count, diverse=search.diverse, work=work), target
 
 
 def why_not(
@@ -165,188 +148,3 @@ def why_not(
     None where the row has the answer already, or no leaf has it. See :func:`counterfactuals`.
     """
     return [found[0] if found else None for found in counterfactuals(learner, X, wanted, None, scales, work)]
-
-
-@dataclass(frozen=True)
-class _Candidates:
-    """Boxes of leaves and how near they are, the nearest first."""
-
-    leaves: IntArray
-    costs: FloatArray
-    distances: FloatArray
-
-
-@dataclass(frozen=True)
-class _Found:
-    """A changed row, the leaf it counts for, how far each column went, and whether no nearer one was passed over."""
-
-    leaf: int
-    cells: FloatArray
-    steps: dict[int, float]
-    exact: bool
-
-
-class _Seeker:
-    """One search over any number of rows."""
-
-    def __init__(
-        self, learner: FittedTree, boxes: Boxes, target: Target, search: Search, steps: RegionSteps, work: Work
-    ) -> None:
-        self.learner = learner
-        self.boxes = boxes
-        self.search = search
-        self.wishes = wishes = steps.wishes
-        self.scales = steps.scales
-        self.target = target
-        self.steps = steps
-        self.mixes = MixedSeeker(learner, target, steps, work)
-        self.wanted = boxes.leaves[target.holds(learner.packed_tree_.answers[boxes.leaves])]
-        self.price = np.append(wishes.costs, 0.0)  # the last for the root, which tests no column
-        self.weight = np.append(self.steps.weights, 0.0)
-        random = np.random.default_rng(0)
-        self.marks = np.append(random.integers(1, 2**62, len(wishes.costs)), 0)
-
-    def find(self, row: FloatArray) -> Ways:
-        """The nearest ways of one row, shape (d,)."""
-        demands = demands_of(self.boxes, row, self.wishes, self.scales)
-        mixes = self._mixes(row, demands) if _is_divided(demands) else None
-        ways = self._ways_apart(row, demands, mixes)
-        found = Ways()
-        while batch := list(islice(ways, self.search.count - len(found))):
-            rows = np.asfortranarray([one.cells for one in batch])
-            answers = answers_of(self.learner, Table(self.learner.columns_, rows))
-            for one, answer, holds in zip(batch, answers, self.target.holds(answers), strict=True):
-                if holds:
-                    found.append(self._described(row, one, answer, demands))
-        if not found and mixes is not None and not mixes.is_complete:
-            found.unfinished = str(mixes.ended())
-        return found
-
-    def _mixes(self, row: FloatArray, demands: Demands) -> MixedSearch | DividedSearch:
-        """Sets of columns are few where their number counts first; where distances do, all may be as near as any."""
-        if self.steps.by_distance:
-            return DividedSearch(self.mixes, self.boxes, row, demands)
-        return MixedSearch(self.mixes, row)
-
-    def _ways_apart(
-        self, row: FloatArray, demands: Demands, mixes: MixedSearch | DividedSearch | None
-    ) -> Iterator[_Found]:
-        """The changed rows of different leaves, if asked for with different sets of changed columns; nearest first."""
-        leaves: set[int] = set()
-        changed_sets: set[bytes] = set()
-        for one in self._rows(row, demands, mixes):
-            changed = _differs(one.cells, row).tobytes()
-            if one.leaf not in leaves and not (self.search.diverse and changed in changed_sets):
-                leaves.add(one.leaf)
-                changed_sets.add(changed)
-                yield one
-
-    def _rows(self, row: FloatArray, demands: Demands, mixes: MixedSearch | DividedSearch | None) -> Iterator[_Found]:
-        """Rows that reach a wanted leaf wholly, or divided and with the wanted answer; the nearest first."""
-        whole = self._candidates(demands)
-        for leaf, cost, distance in zip(
-            whole.leaves.tolist(), whole.costs.tolist(), whole.distances.tolist(), strict=True
-        ):
-            if mixes is not None:
-                yield from self._mixed(mixes, self.steps.key(cost, distance))
-            exact = mixes is None or mixes.is_complete
-            yield _Found(leaf, *self._moved(row, leaf, demands), exact)
-        if mixes is not None:
-            yield from self._mixed(mixes, None)
-
-    def _mixed(self, mixes: MixedSearch | DividedSearch, key: tuple[float, float] | None) -> Iterator[_Found]:
-        """Rows that stay divided and are nearer than a key says."""
-        while (way := mixes.next_before(key)) is not None:
-            yield _Found(self.mixes.leaf(way.cells), way.cells, way.steps, mixes.is_complete)
-
-    def _candidates(self, demands: Demands) -> _Candidates:
-        boxes = self.boxes
-        needed = demands.shares != 1
-        costs = boxes.sum_paths(np.where(needed, self.price[boxes.tested], 0.0))
-        distances = boxes.sum_paths(np.where(needed, demands.distance * self.weight[boxes.tested], 0.0))
-        blocked = boxes.any_on_path(demands.blocked & needed)
-        leaves = self.wanted[~blocked[self.wanted]]
-        if self.search.diverse:
-            leaves = self._first_of_each_set(leaves, needed, costs, distances)
-        order = np.lexsort((leaves, *self._keys(costs[leaves], distances[leaves])))
-        leaves = leaves[order]
-        return _Candidates(leaves, costs[leaves], distances[leaves])
-
-    def _first_of_each_set(
-        self, leaves: IntArray, needed: BoolArray, costs: FloatArray, distances: FloatArray
-    ) -> IntArray:
-        """Of leaves for which the same columns have to be changed the nearest; sets are told apart by sums of marks."""
-        sets = self.boxes.sum_paths(np.where(needed, self.marks[self.boxes.tested], 0))[leaves]
-        order = np.lexsort((leaves, *self._keys(costs[leaves], distances[leaves])))
-        _, first = np.unique(sets[order], return_index=True)
-        return leaves[order[np.sort(first)]]
-
-    def _keys(self, costs: FloatArray, distances: FloatArray) -> tuple[Array, Array]:
-        """What to sort by, the more important last."""
-        if self.search.order == "changes":
-            return distances, _ranks(costs)
-        return costs, _ranks(distances)
-
-    def _moved(self, row: FloatArray, leaf: int, demands: Demands) -> tuple[FloatArray, dict[int, float]]:
-        """The row with the nearest values that the leaf allows, and how far each is."""
-        cells = row.copy()
-        steps = {}
-        for feature, node in self.boxes.path_states(leaf).items():
-            if demands.shares[node] != 1:
-                cells[feature] = target_cell(self.boxes, demands, row, self.wishes, node)
-                steps[feature] = float(demands.distance[node])
-        return cells, steps
-
-    def _described(self, row: FloatArray, one: _Found, answers: FloatArray, demands: Demands) -> Counterfactual:
-        states = self.boxes.path_states(one.leaf)
-        differs = _differs(one.cells, row)
-        # a divided row may change columns that other leaves' paths test
-        changed = [place for place in dict.fromkeys((*states, *sorted(one.steps))) if differs[place]]
-        columns = self.boxes.columns
-        changes = [
-            Change(
-                columns[place].name,
-                shown_cell(columns[place], row[place]),
-                columns[place].decode(float(one.cells[place])),
-                one.steps[place],
-            )
-            for place in changed
-        ]
-        weights = self.weight[changed]
-        return Counterfactual(
-            leaf=one.leaf,
-            changes=tuple(changes),
-            cost=math.fsum(self.wishes.costs[changed].tolist()),
-            distance=float(
-                sum(change.distance * float(weight) for change, weight in zip(changes, weights, strict=True))
-            ),
-            asked=tuple(self._asked(row, place, node, demands) for place, node in states.items()),
-            cells=one.cells,
-            answer=self.target.answer(answers),
-            probabilities=None if self.learner.target_.is_numeric else tuple(answers.tolist()),
-            exact=one.exact,
-        )
-
-    def _asked(self, row: FloatArray, place: int, node: int, demands: Demands) -> Asked:
-        share = demands.shares[node]
-        state: Literal["met", "unmet", "undecided"] = "met" if share == 1 else "unmet" if share == 0 else "undecided"
-        return Asked(self.boxes.condition(node), shown_cell(self.boxes.columns[place], row[place]), state)
-
-
-def _is_divided(demands: Demands) -> bool:
-    """Whether some test leaves the row undecided."""
-    return bool(((demands.shares > 0) & (demands.shares < 1)).any())
-
-
-def _ranks(sums: FloatArray) -> IntArray:
-    """The place of each of these numbers >= 0 among all, the same for equal ones, shape (n,)."""
-    order = np.argsort(sums, kind="stable")
-    ascending = sums[order]
-    ranks = np.zeros(len(sums), np.int64)
-    ranks[order[1:]] = np.cumsum(ascending[1:] > ascending[:-1] * (1 + TIE))
-    return ranks
-
-
-def _differs(cells: FloatArray, row: FloatArray) -> BoolArray:
-    differs: BoolArray = (cells != row) & ~(np.isnan(cells) & np.isnan(row))
-    return differs

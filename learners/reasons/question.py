@@ -28,10 +28,10 @@ import numpy as np
 
 from learners.base import Classifier, Learner
 from learners.errors import ParameterError
-from learners.reasons.boxes import Boxes, boxes_of
-from learners.reasons.covers import cover_of
-from learners.reasons.targets import answers_of
-from learners.reasons.wishes import check_costs
+from learners.reasons.regions.boxes import Boxes, boxes_of
+from learners.reasons.regions.covers import cover_of
+from learners.reasons.wanted.targets import answers_of
+from learners.reasons.wanted.wishes import check_costs
 from learners.table import Table
 from learners.trees.estimator import FittedTree
 from learners.types import FloatArray, IntArray

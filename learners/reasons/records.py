@@ -1,4 +1,4 @@
-"""What is told of a counterfactual; all are plain data, :meth:`to_json` gives JSON values."""
+"""What searches find, and what is told of a counterfactual; all are plain data, :meth:`to_json` gives JSON values."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ from typing import Any, Literal
 
 from learners.conditions import AnyCondition
 from learners.errors import LearnerError
-from learners.reasons.region_steps import Way
 from learners.table import UNSEEN, Column
 from learners.types import FloatArray, Scalar
+
+
+@dataclass(frozen=True)
+class Way:
+    """A changed row, what the changes cost, how far they go, and how far each."""
+
+    cells: FloatArray
+    cost: float
+    distance: float
+    steps: dict[int, float]
 
 
 @dataclass(frozen=True)

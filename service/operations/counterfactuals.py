@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 from learners.errors import ParameterError, quoted
 from learners.reasons.counterfactuals import Search, counterfactuals, why_not
 from learners.reasons.records import Counterfactual, Ways
-from learners.reasons.scales import Scales
-from learners.reasons.targets import answers_of, target_of
-from learners.reasons.wishes import Range, Wishes
+from learners.reasons.wanted.scales import Scales
+from learners.reasons.wanted.targets import answers_of, target_of
+from learners.reasons.wanted.wishes import Range, Wishes
 from learners.reasons.work import Work
 from learners.table import Column, Table
 from service.errors import Fault, Invalid
@@ -27,7 +27,7 @@ _BOUNDS = {"minimum", "maximum"}
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted and allowed, as it stands in a request; see :class:`learners.reasons.wishes.Wishes`.
+    """What is wanted and allowed, as it stands in a request; see :class:`learners.reasons.wanted.wishes.Wishes`.
 
     Attributes:
         answer: a label, or an object with ``minimum`` and ``maximum``.

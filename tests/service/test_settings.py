@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from learners.reasons.combined_search import MAX_CUTS
-from learners.reasons.programmes import MAX_PROGRAMMES, MAX_SETS
-from learners.reasons.rule_search import MAX_REGIONS
+from learners.reasons.nearest.programmes import MAX_PROGRAMMES, MAX_SETS
+from learners.reasons.searches.combined_search import MAX_CUTS
+from learners.reasons.searches.rule_search import MAX_REGIONS
 from learners.reasons.work import MAX_NODES
 from learners.reasons.work import MAX_WORK as MAX_NODES_OF_ALL
 from service.operations.importances import MAX_ANSWERS, MAX_SLOW_ANSWERS

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from learners.errors import ParameterError
 from learners.reasons import next_question
-from learners.reasons.boxes import boxes_of
 from learners.reasons.question import _masses, _moments, _reached
+from learners.reasons.regions.boxes import boxes_of
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.nodes import LEAF, THRESHOLD

@@ -48,7 +48,7 @@ def test_a_hard_row_keeps_no_other_from_its_answer(at_least_two, monkeypatch):
     told = [[(len(one.changes), one.exact) for one in found] for found in whole]
     assert told == [[(1, True)], [(2, True)], [(1, True)], []]
     for most in range(8):
-        monkeypatch.setattr("learners.reasons.combined_search.MAX_CUTS", most)
+        monkeypatch.setattr("learners.reasons.searches.combined_search.MAX_CUTS", most)
         together = counterfactuals(model, rows, "yes")
         alone = [counterfactuals(model, rows.take(np.array([row])), "yes")[0] for row in range(4)]
         assert [one.to_json() for found in together for one in found] == [
@@ -133,7 +133,7 @@ def test_of_no_work_at_all_what_is_known_anyway_is_told(two_columns, order):
 @pytest.mark.parametrize(("limit", "named"), [("MAX_SETS", "sets of columns"), ("MAX_PROGRAMMES", "linear programmes")])
 def test_sums_that_take_too_long_are_told_by_name(monkeypatch, sum_of_two, limit, named):
     model, table = sum_of_two
-    monkeypatch.setattr(f"learners.reasons.programmes.{limit}", 0)
+    monkeypatch.setattr(f"learners.reasons.nearest.programmes.{limit}", 0)
     row = table.take(np.array([0]))
     wanted = next(label for label in model.classes_ if label != model.predict(row)[0])
     whole_numbers = Scales.of_table(table)
@@ -151,7 +151,7 @@ def test_of_overlapping_rules_the_best_that_waits_is_told(monkeypatch):
             (best,) = counterfactuals(model, row, wanted)
             for most in (0, 2, 5):
                 with monkeypatch.context() as patch:
-                    patch.setattr("learners.reasons.rule_search.MAX_REGIONS", most)
+                    patch.setattr("learners.reasons.searches.rule_search.MAX_REGIONS", most)
                     (found,) = counterfactuals(model, row, wanted)
                 if not found:
                     assert not best or f"more than {most} regions" in found.unfinished

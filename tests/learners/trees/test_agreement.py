@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from learners.checks.explanations import _check_steps
 from learners.columns import MISSING, UNSEEN, Column, Kind
 from learners.conditions import CountCondition, SumCondition
-from learners.reasons.boxes import boxes_of
+from learners.reasons.regions.boxes import boxes_of
 from learners.rules.access import rules_of
 from learners.table import Series, Table
 from learners.trees.classifier import DecisionTreeClassifier

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from learners.errors import LearnerError
 from learners.evaluation.folds import k_fold
 from learners.persist import dump, load
-from learners.reasons.boxes import boxes_of
+from learners.reasons.regions.boxes import boxes_of
 from learners.rules.access import rules_of
 from learners.rules.compare import compare_rules
 from learners.rules.render import to_markdown, to_text

@@ -398,7 +398,7 @@ def test_a_row_that_is_too_hard_keeps_no_other_from_its_answer(
     body = {"rows": rows, "wanted": "yes"}
     found = ask(weather, "counterfactuals", body, at_least_two)["rows"]
     assert [row["status"] for row in found] == ["found", "already"]
-    monkeypatch.setattr("learners.reasons.combined_search.MAX_CUTS", 0)
+    monkeypatch.setattr("learners.reasons.searches.combined_search.MAX_CUTS", 0)
     hard, already = ask(weather, "counterfactuals", body, at_least_two)["rows"]
     assert (hard["row"], hard["status"], hard["counterfactuals"], hard["why_not"]) == (0, "unfinished", [], None)
     assert "more than 0 regions" in hard["unfinished"]
