@@ -14,10 +14,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from learners.types import Array, FloatArray
+from learners.types import Array, FloatArray, Int16Array, Int32Array
 
 #: How many numbers one value holds.
 LANES = 8
+#: How many whole numbers one value holds, each a sum of squares of two differences.
+WHOLES = 16
 #: 1.5 * 2^52: added to a number it leaves that number, rounded, in the last bits.
 ROUNDING = 6755399441055744.0
 #: Where a double's exponent begins, and what is added to it there.
@@ -27,16 +29,13 @@ ROOT_HALF = 0x3FE6A09E667F3BCD
 
 #: Shape (8,).
 Lanes: TypeAlias = FloatArray
+#: Shape (16,), of 32 bits.
+Wholes: TypeAlias = Int32Array
 
 
 def load(values: FloatArray, at: int) -> Lanes:
     """Eight entries of a flat array; all of them are in it."""
     return values[at : at + LANES].copy()
-
-
-def load_bytes(values: Array, at: int) -> Lanes:
-    """Eight entries of a flat array of bytes as numbers; all of them are in it."""
-    return values[at : at + LANES].astype(np.float64)
 
 
 def store(values: FloatArray, at: int, lanes: Lanes) -> None:
@@ -83,6 +82,11 @@ def places_up_to(lanes: Lanes, limit: float) -> int:
     return sum(1 << place for place in np.flatnonzero(lanes <= limit).tolist())
 
 
+def first_of(places: int) -> int:
+    """The first of some places, as bits; there is one."""
+    return (places & -places).bit_length() - 1
+
+
 def power(shifted: Lanes) -> Lanes:
     """2^k, where ``shifted`` is ``k + ROUNDING`` and k whole within -1022 .. 1023."""
     bits: FloatArray = ((shifted.view(np.int64) + BIAS) << EXPONENT).view(np.float64)
@@ -113,6 +117,51 @@ def totals(
     fours = pairs[:, ::2] + pairs[:, 1::2]
     found: Lanes = fours[:, 0] + fours[:, 1]
     return found
+
+
+def store_rounded(wholes: Int16Array, at: int, lanes: Lanes) -> None:
+    """Overwrite eight entries of a flat array by numbers rounded, halves to even; all are within 16 bits."""
+    wholes[at : at + LANES] = np.rint(lanes)
+
+
+def no_wholes() -> Wholes:
+    """Sixteen zeros."""
+    return np.zeros(WHOLES, np.int32)
+
+
+def add_apart(total: Wholes, codes: Array, at: int, pairs: Int16Array, place: int) -> Wholes:
+    """Add to each of sixteen how far a pair is from one that is asked, the square of either difference.
+
+    Args:
+        codes: bytes, of which sixteen pairs begin at ``at``.
+        pairs: of which the one that is asked begins at ``place``; differences and sums are within 16 and 32 bits.
+    """
+    off = codes[at : at + 2 * WHOLES].reshape(WHOLES, 2) - pairs[place : place + 2].astype(np.int32)
+    return np.asarray(total + (off * off).sum(axis=1, dtype=np.int32))
+
+
+def add_beyond(total: Wholes, codes: Array, at: int, pairs: Int16Array, place: int) -> Wholes:
+    """Add for each of eight boxes the squares of how far a pair lies below its least, and of how far above its largest.
+
+    Args:
+        total: of what lies below in the first eight, and of what lies above in the last eight.
+        codes: bytes, at ``at`` eight pairs of least numbers, then eight of 256 less the largest.
+        pairs, place: as for :func:`add_apart`.
+    """
+    asked = pairs[place : place + 2].astype(np.int32)
+    ends = codes[at : at + 2 * WHOLES].reshape(2, LANES, 2).astype(np.int32)
+    off = np.maximum(np.concatenate([ends[0] - asked, ends[1] + asked - 256]), 0)
+    return np.asarray(total + (off * off).sum(axis=1, dtype=np.int32))
+
+
+def halves(wholes: Wholes) -> Lanes:
+    """The sums of the first eight and the last eight."""
+    return np.asarray((wholes[:LANES] + wholes[LANES:]).astype(np.float64))
+
+
+def wholes_up_to(wholes: Wholes, limit: float) -> int:
+    """In which places there is at most ``limit``, within 32 bits, as bits."""
+    return sum(1 << place for place in np.flatnonzero(wholes <= int(limit)).tolist())
 
 
 def _fused(first: float, second: float, added: float) -> float:

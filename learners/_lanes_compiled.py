@@ -17,11 +17,13 @@ from numba.core.typing.templates import ConcreteTemplate, infer_global, signatur
 from numba.extending import lower_builtin, register_model
 
 from learners import _lanes
-from learners._lanes import BIAS, EXPONENT, LANES, ROOT_HALF
+from learners._lanes import BIAS, EXPONENT, LANES, ROOT_HALF, WHOLES
 
 _DOUBLE, _LONG, _PLACE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 _VECTOR, _BITS = ir.VectorType(_DOUBLE, LANES), ir.VectorType(_LONG, LANES)
 _HALF = ir.VectorType(_DOUBLE, LANES // 2)
+_WORD, _SIXTEEN = ir.IntType(16), ir.VectorType(_PLACE, WHOLES)
+_PAIRS, _WIDE_PAIRS = ir.VectorType(_WORD, 2 * WHOLES), ir.VectorType(_PLACE, 2 * WHOLES)
 #: Bytes: of a load or store anywhere in an array of doubles.
 _ALIGNMENT = 8
 
@@ -35,10 +37,18 @@ class LanesType(types.Type):
         super().__init__(name="lanes")
 
 
-#: Of all annotated with ``Lanes``.
-LANES_TYPE = LanesType()
+class WholesType(types.Type):
+    """Sixteen int32."""
+
+    def __init__(self) -> None:
+        super().__init__(name="wholes")
+
+
+#: Of all annotated with ``Lanes``, and with ``Wholes``.
+LANES_TYPE, WHOLES_TYPE = LanesType(), WholesType()
 _EIGHT, _ONE, _PLACES = LANES_TYPE, types.float64, types.intp
 _ARRAY, _BYTES = types.Array(types.float64, 1, "C"), types.Array(types.uint8, 1, "C")
+_WORDS = types.Array(types.int16, 1, "C")
 _MIXED = [kinds for kinds in product((_EIGHT, _ONE), repeat=2) if _EIGHT in kinds]
 
 
@@ -46,6 +56,12 @@ _MIXED = [kinds for kinds in product((_EIGHT, _ONE), repeat=2) if _EIGHT in kind
 class _LanesModel(PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, _VECTOR)  # type: ignore[no-untyped-call]
+
+
+@register_model(WholesType)
+class _WholesModel(PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, _SIXTEEN)  # type: ignore[no-untyped-call]
 
 
 def _operation(function: Callable[..., Any], result: Any, cases: list[tuple[Any, ...]]) -> Callable[[_Build], _Build]:
@@ -90,12 +106,6 @@ def _pointer(context: Any, builder: Any, values: Any, at: Any, array: Any = _ARR
 @_operation(_lanes.load, _EIGHT, [(_ARRAY, _PLACES)])
 def _load(context: Any, builder: Any, values: Any, at: Any) -> Any:
     return builder.load(_pointer(context, builder, values, at), align=_ALIGNMENT)
-
-
-@_operation(_lanes.load_bytes, _EIGHT, [(_BYTES, _PLACES)])
-def _load_bytes(context: Any, builder: Any, values: Any, at: Any) -> Any:
-    held = ir.VectorType(ir.IntType(8), LANES)
-    return builder.uitofp(builder.load(_pointer(context, builder, values, at, _BYTES, held), align=1), _VECTOR)
 
 
 @_operation(_lanes.store, types.none, [(_ARRAY, _PLACES, _EIGHT)])
@@ -155,6 +165,11 @@ def _places_up_to(_context: Any, builder: Any, lanes: Any, limit: Any) -> Any:
     return builder.zext(builder.bitcast(found, ir.IntType(LANES)), _LONG)
 
 
+@_operation(_lanes.first_of, _PLACES, [(_PLACES,)])
+def _first_of(_context: Any, builder: Any, places: Any) -> Any:
+    return builder.cttz(places, ir.Constant(ir.IntType(1), 1))
+
+
 @_operation(_lanes.power, _EIGHT, [(_EIGHT,)])
 def _power(_context: Any, builder: Any, shifted: Any) -> Any:
     bits = builder.add(builder.bitcast(shifted, _BITS), _whole(BIAS))
@@ -200,6 +215,80 @@ def _totals(_context: Any, builder: Any, *lanes: Any) -> Any:
     fours = [merged(twos[k], twos[k + 1], [0, 1, 8, 9, 4, 5, 12, 13]) for k in (0, 2)]
     step = [0, 1, 2, 3]
     return merged(fours[0], fours[1], [0, 1, 2, 3, 8, 9, 10, 11])
+
+
+@_operation(_lanes.store_rounded, types.none, [(_WORDS, _PLACES, _EIGHT)])
+def _store_rounded(context: Any, builder: Any, values: Any, at: Any, lanes: Any) -> Any:
+    kind = ir.FunctionType(_VECTOR, [_VECTOR])
+    function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.rint.v{LANES}f64")  # type: ignore[no-untyped-call]
+    rounded = builder.fptosi(builder.call(function, [lanes]), ir.VectorType(_PLACE, LANES))
+    held = ir.VectorType(_WORD, LANES)
+    builder.store(builder.trunc(rounded, held), _pointer(context, builder, values, at, _WORDS, held), align=2)
+    return context.get_dummy_value()
+
+
+@_operation(_lanes.no_wholes, WHOLES_TYPE, [()])
+def _no_wholes(_context: Any, _builder: Any) -> Any:
+    return ir.Constant(_SIXTEEN, [0] * WHOLES)
+
+
+def _codes_at(context: Any, builder: Any, codes: Any, at: Any) -> Any:
+    """Sixteen pairs of bytes, as words."""
+    held = ir.VectorType(ir.IntType(8), 2 * WHOLES)
+    return builder.zext(builder.load(_pointer(context, builder, codes, at, _BYTES, held), align=1), _PAIRS)
+
+
+def _pair_at(context: Any, builder: Any, pairs: Any, place: Any) -> Any:
+    """One pair of words, sixteen times."""
+    held = ir.VectorType(_WORD, 2)
+    pair = builder.load(_pointer(context, builder, pairs, place, _WORDS, held), align=2)
+    return builder.shuffle_vector(pair, pair, ir.Constant(_WIDE_PAIRS, [0, 1] * WHOLES))
+
+
+def _with_squares(builder: Any, total: Any, words: Any) -> Any:
+    """The squares of sixteen pairs of words added, which processors have an instruction for."""
+    wide = builder.sext(words, _WIDE_PAIRS)
+    squares = builder.mul(wide, wide)
+    first, second = (
+        builder.shuffle_vector(squares, squares, ir.Constant(_SIXTEEN, list(range(begin, 2 * WHOLES, 2))))
+        for begin in (0, 1)
+    )
+    return builder.add(total, builder.add(first, second))
+
+
+_OF_PAIRS = [(WHOLES_TYPE, _BYTES, _PLACES, _WORDS, _PLACES)]
+
+
+@_operation(_lanes.add_apart, WHOLES_TYPE, _OF_PAIRS)
+def _add_apart(context: Any, builder: Any, total: Any, codes: Any, at: Any, pairs: Any, place: Any) -> Any:
+    off = builder.sub(_codes_at(context, builder, codes, at), _pair_at(context, builder, pairs, place))
+    return _with_squares(builder, total, off)
+
+
+@_operation(_lanes.add_beyond, WHOLES_TYPE, _OF_PAIRS)
+def _add_beyond(context: Any, builder: Any, total: Any, codes: Any, at: Any, pairs: Any, place: Any) -> Any:
+    asked = _pair_at(context, builder, pairs, place)
+    turned = builder.xor(asked, ir.Constant(_PAIRS, [-1] * WHOLES + [0] * WHOLES))  # -1 - x, then x
+    moved = builder.add(turned, ir.Constant(_PAIRS, [1] * WHOLES + [-256] * WHOLES))
+    off, none = builder.add(_codes_at(context, builder, codes, at), moved), ir.Constant(_PAIRS, [0] * 2 * WHOLES)
+    return _with_squares(builder, total, builder.select(builder.icmp_signed(">", off, none), off, none))
+
+
+@_operation(_lanes.halves, _EIGHT, [(WHOLES_TYPE,)])
+def _halves(_context: Any, builder: Any, wholes: Any) -> Any:
+    kind = ir.VectorType(_PLACE, LANES)
+    first, second = (
+        builder.shuffle_vector(wholes, wholes, ir.Constant(kind, list(range(begin, begin + LANES))))
+        for begin in (0, LANES)
+    )
+    return builder.sitofp(builder.add(first, second), _VECTOR)
+
+
+@_operation(_lanes.wholes_up_to, _PLACES, [(WHOLES_TYPE, _ONE)])
+def _wholes_up_to(_context: Any, builder: Any, wholes: Any, limit: Any) -> Any:
+    first = builder.insert_element(ir.Constant(_SIXTEEN, ir.Undefined), builder.fptosi(limit, _PLACE), _PLACE(0))
+    limits = builder.shuffle_vector(first, first, ir.Constant(_SIXTEEN, [0] * WHOLES))
+    return builder.zext(builder.bitcast(builder.icmp_signed("<=", wholes, limits), _WORD), _LONG)
 
 
 def _arithmetic(name: str) -> _Build:

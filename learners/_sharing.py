@@ -14,7 +14,7 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from numba import boolean, float64, int32, int64
+from numba import boolean, float64, int16, int32, int64
 from numba.core import config
 from numba.core.bytecode import FunctionIdentity
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
@@ -22,7 +22,7 @@ from numba.core.compiler import CompileResult
 from numba.core.errors import NumbaError
 from numba.core.targetconfig import TargetConfig
 
-from learners._lanes_compiled import LANES_TYPE
+from learners._lanes_compiled import LANES_TYPE, WHOLES_TYPE
 from learners._linking import InnerLibrary
 from learners._turns import turn
 
@@ -130,7 +130,9 @@ _TYPES = {
     "IntArray": int64[::1],
     "Int32Array": int32[::1],
     "BoolArray": boolean[::1],
+    "Int16Array": int16[::1],
     "Lanes": LANES_TYPE,
+    "Wholes": WHOLES_TYPE,
 }
 
 

@@ -13,24 +13,31 @@ from learners._accel import INTERPRETED, kernel
 from learners._lanes import (
     LANES,
     ROUNDING,
+    WHOLES,
+    add_apart,
+    add_beyond,
     add_lower,
     add_upper,
     exponent,
+    first_of,
     fused,
+    halves,
     lane,
     load,
-    load_bytes,
+    no_wholes,
     places_up_to,
     power,
     prefetch,
     prefetch_bytes,
     spread,
     store,
+    store_rounded,
     totals,
     where_less,
     where_same,
+    wholes_up_to,
 )
-from learners.types import Array, FloatArray
+from learners.types import Array, FloatArray, Int16Array
 
 _NUMBERS = st.floats(width=64)
 _SMALL = st.floats(-1e100, 1e100).filter(lambda number: number == 0 or abs(number) > 1e-100)
@@ -59,7 +66,6 @@ def _everything(values: FloatArray, _bytes: Array, found: FloatArray) -> None:
     found[80] = lane(a, 5)
     prefetch(values, 8)
     prefetch_bytes(_bytes, 0)
-    store(found, 90, load_bytes(_bytes, 1))
     found[81] = places_up_to(a, values[9])
     store(found, 82, where_same(a, values[1], b, values[2]))
 
@@ -67,7 +73,7 @@ def _everything(values: FloatArray, _bytes: Array, found: FloatArray) -> None:
 @pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
 @given(st.lists(_NUMBERS, min_size=24, max_size=24))
 def test_instructions_are_the_plain_functions_to_the_bit(numbers: list[float]) -> None:
-    values, plain, compiled = np.array(numbers), np.zeros(98), np.zeros(98)
+    values, plain, compiled = np.array(numbers), np.zeros(90), np.zeros(90)
     with np.errstate(all="ignore"):
         _PLAIN(values, _BYTES, plain)
     _everything(values, _BYTES, compiled)
@@ -106,3 +112,43 @@ def test_sums_of_eight() -> None:
 def test_places_with_at_most_a_number() -> None:
     assert places_up_to(np.array([3.0, 1.0, np.nan, 2.0, np.inf, 2.1, -np.inf, 2.0]), 2.0) == 0b11001010
     assert where_same(np.arange(8.0), 2.0, 5.0, np.nan).tolist()[2] == 5.0
+
+
+@kernel
+def _wholes(codes: Array, lanes: FloatArray, pairs: Int16Array, limit: float, found: FloatArray) -> None:
+    """All operations of whole numbers, of two pairs; found are eight sums, and places."""
+    store_rounded(pairs, 1, load(lanes, 0))
+    apart, beyond = no_wholes(), no_wholes()
+    for pair in range(2):
+        apart = add_apart(apart, codes, 1 + 32 * pair, pairs, 1 + 2 * pair)
+        beyond = add_beyond(beyond, codes, 1 + 32 * pair, pairs, 5 + 2 * pair)
+    store(found, 0, halves(apart))
+    store(found, 8, halves(beyond))
+    found[16], found[17] = wholes_up_to(apart, limit), wholes_up_to(beyond, limit)
+    found[18] = first_of(wholes_up_to(apart, 2.0**31 - 1) << 3)
+
+
+@given(
+    st.lists(st.integers(0, 255), min_size=65, max_size=65),
+    st.lists(st.floats(-8192, 8192), min_size=8, max_size=8),
+    st.floats(0, 2.0**31 - 1),
+)
+def test_whole_numbers_beside_their_definitions(codes: list[int], numbers: list[float], limit: float) -> None:
+    found, pairs = np.zeros(19), np.zeros(10, np.int16)
+    _wholes(np.array(codes, np.uint8), np.array(numbers), pairs, limit, found)
+    asked = [round(number) for number in numbers]
+    assert pairs.tolist() == [0, *asked, 0]
+    apart, beyond = [0] * WHOLES, [0] * WHOLES
+    for place in range(WHOLES):
+        for column in range(4):
+            code = codes[1 + 32 * (column // 2) + 2 * place + column % 2]
+            apart[place] += (code - asked[column]) ** 2
+            if place < LANES:
+                beyond[place] += max(code - asked[4 + column], 0) ** 2
+            else:
+                beyond[place] += max(asked[4 + column] - (256 - code), 0) ** 2
+    assert found[:8].tolist() == [apart[place] + apart[place + LANES] for place in range(LANES)]
+    assert found[8:16].tolist() == [beyond[place] + beyond[place + LANES] for place in range(LANES)]
+    assert [bool(int(found[16]) >> place & 1) for place in range(WHOLES)] == [one <= limit for one in apart]
+    assert [bool(int(found[17]) >> place & 1) for place in range(WHOLES)] == [one <= limit for one in beyond]
+    assert found[18] == 3

@@ -38,10 +38,10 @@ def nearest_one(arrays: Any, sizes: IntArray, room: Any, cells: FloatArray) -> i
     n_columns, n_inner, n_pools, n_groups, k, n_wait, n_cells = (
         sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5], sizes[6],
     )  # fmt: skip
-    scales = array_at(arrays[13], (n_columns, _SCALES), np.float64)
-    places = array_at(arrays[14], n_columns, np.int64)
-    labels = array_at(arrays[15], sizes[9], np.int16)
-    limits = array_at(arrays[16], 2, np.float64)
+    scales = array_at(arrays[14], (n_columns, _SCALES), np.float64)
+    places = array_at(arrays[15], n_columns, np.int64)
+    labels = array_at(arrays[16], sizes[9], np.int16)
+    limits = array_at(arrays[17], 2, np.float64)
     row = array_at(cells, n_cells, np.float64)
     query = array_at(room[0], n_columns, np.float64)
     for column in range(n_columns):
@@ -55,7 +55,7 @@ def nearest_one(arrays: Any, sizes: IntArray, room: Any, cells: FloatArray) -> i
     tree = (
         array_at(arrays[0], (n_inner, LANES), np.int64),
         array_at(arrays[1], n_inner + n_pools, np.int64),
-        array_at(arrays[2], (n_pools + 1, 2), np.int64),
+        array_at(arrays[2], (n_pools + 1, 3), np.int64),
         array_at(arrays[3], n_groups * LANES, np.int64),
         array_at(arrays[4], n_groups * LANES * n_columns, np.float64),
         array_at(arrays[5], n_columns + 1, np.int64),
@@ -66,14 +66,17 @@ def nearest_one(arrays: Any, sizes: IntArray, room: Any, cells: FloatArray) -> i
         array_at(arrays[10], SUBSETS * LANES, np.float64),
         array_at(arrays[11], sizes[10], np.float64),
         array_at(arrays[12], sizes[11], np.uint8),
+        array_at(arrays[13], sizes[12], np.uint8),
     )
     powers, rows = array_at(room[1], k, np.float64), array_at(room[2], k, np.int64)
     work = (
-        array_at(room[4], LANES, np.float64),
+        array_at(room[4], 2 * LANES, np.float64),
         array_at(room[5], n_wait, np.int64),
         array_at(room[6], n_wait, np.float64),
+        array_at(room[7], sizes[13], np.float64),
     )
-    visited = search_one(limits[0], tree, query, sizes[7], powers, rows, work)
+    pairs = array_at(room[8], sizes[13], np.int16)
+    visited = search_one(limits[0], tree, query, sizes[7], powers, rows, work, pairs)
     if visited > sizes[7]:
         return 0
     if sizes[8] > 0:
@@ -125,13 +128,14 @@ class OneSearch:
         self._k, self._n_cells = k, int(scales.places.max()) + 1
         n_groups, most = len(tree[3]) // LANES, _MOST_NUMBERS // d
         parts = [d, len(tree[0]), len(tree[2]) - 1, n_groups, k, n_wait, self._n_cells, most, labels is not None]
-        self._sizes = np.array([*parts, len(told), len(tree[11]), len(tree[12])], np.int64)
+        n_asked = -(-d // LANES) * LANES
+        self._sizes = np.array([*parts, len(told), *map(len, tree[11:14]), n_asked], np.int64)
         #: The row's coordinates, then powers, rows and labels of the nearest, one after the other.
         self._found = np.empty(8 * d + k * (8 + 8 + 2), np.uint8)
         self._starts = 8 * d, 8 * d + 8 * k, 8 * d + 16 * k
         place, *found = np.split(self._found, self._starts)
-        work = (np.empty(LANES), np.empty(n_wait, np.int64), np.empty(n_wait))
-        self._room = _Addresses(place, *found, *work)
+        work = (np.empty(2 * LANES), np.empty(n_wait, np.int64), np.empty(n_wait), np.zeros(n_asked))
+        self._room = _Addresses(place, *found, *work, np.empty(n_asked, np.int16))
         self._given = (self._model.address, self._sizes.ctypes.data, self._room.address)
         self._packed = struct.Struct(f"{self._n_cells}d").pack
         self._lock = Lock()

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from learners._lanes import LANES
+from learners.neighbors.search.to_bytes import LARGEST_CODED, MOST_COLUMNS, boxes_in_bytes, frames_of, rows_in_bytes
 from learners.neighbors.search.walk import LEVELS, MANY_COLUMNS, NO_ROW, NUMBERS
 from learners.types import Array, FloatArray, IntArray
 
@@ -20,10 +21,6 @@ from learners.types import Array, FloatArray, IntArray
 MOST_SLOTS = 256
 #: Of eight children.
 SUBSETS = 1 << LANES
-#: Parts of what a pool spans in a column that bytes tell apart.
-CELLS = 256
-#: The squares of larger numbers' differences are not finite.
-_LARGEST_CODED = 1e150
 #: The place of the steps in the tree.
 STEPS = 6
 _NO_CHILD = -1
@@ -73,14 +70,14 @@ def pooled(points: FloatArray, pools: Pools, comparison: Comparison) -> tuple[Ar
 
     Returns:
         ``children`` (inner, 8), those of each inner node, the root first: inner nodes, or pools counted on from these,
-        or -1; ``least`` (nodes,), the smallest row in each; ``start`` (pools + 1, 2), where its rows and its groups of
-        eight begin; ``rows`` (groups 8,); ``points`` (groups d 8,); ``ways`` (d + 1,), at last the largest, and
-        ``steps`` (d,); ``boxes``, for each inner node and column of numbers the least of eight children and their
-        largest; ``lacking``, for each inner node, column of levels and slot the children that have it, as bits;
-        ``slots`` (d + 2, 2), where a column's slots begin and how many they are, then how many numbers and slots a node
-        has, then how many nodes may wait; ``absent`` (256 8,), by such bits 1 where it is not; ``frames``, for a pool
-        and column the middle of the first of 256 cells and their width, at last half of a cell's diagonal, and a 0; and
-        ``codes``, in the order of ``points``, the cell in which each row lies: both empty where they are of no use.
+        or -1; ``least`` (nodes,), the smallest row in each; ``start`` (pools + 1, 3), where its rows, its groups of
+        eight and its groups of sixteen in bytes begin; ``rows`` (groups 8,); ``points`` (groups d 8,); ``ways``
+        (d + 1,), at last the largest, and ``steps`` (d,); ``boxes``, for each inner node and column of numbers the
+        least of eight children and their largest; ``lacking``, for each inner node, column of levels and slot the
+        children that have it, as bits; ``slots`` (d + 2, 2), where a column's slots begin and how many they are, then
+        how many numbers and slots a node has, then how many nodes may wait; ``absent`` (256 8,), by such bits 1 where
+        it is not; ``frames``, ``codes`` of rows, each in the frame of the inner node whose child its pool is, and
+        ``ends`` of boxes as :mod:`learners.neighbors.search.by_bytes` has them, all empty where they are of no use.
     """
     rows, start = pools.rows, pools.start
     placed = points[rows]
@@ -99,11 +96,15 @@ def pooled(points: FloatArray, pools: Pools, comparison: Comparison) -> tuple[Ar
     boxes = np.ascontiguousarray(np.stack([lows, highs], axis=1).transpose(0, 3, 1, 2))
     bits = (presents << np.arange(LANES)[None, :, None]).sum(axis=1).astype(np.uint8)
     groups, grouped_rows, grouped = _groups(placed, rows, start)
+    inner = np.zeros(len(begin), np.int64)
+    of_pools = np.nonzero(children >= len(children))
+    inner[children[of_pools] - len(children)] = of_pools[0]
+    frames, codes, ends, sixteens = _in_bytes(placed, start, lows, highs, inner)
     absent = (np.arange(SUBSETS)[:, None] >> np.arange(LANES) & 1 ^ 1).astype(np.float64)
     return (
         children,
         least,
-        np.ascontiguousarray(np.column_stack([start, groups])),
+        np.ascontiguousarray(np.column_stack([start, groups, sixteens])),
         grouped_rows,
         _aligned(grouped),
         np.append(comparison.ways, comparison.ways.max(initial=NUMBERS)),
@@ -112,7 +113,9 @@ def pooled(points: FloatArray, pools: Pools, comparison: Comparison) -> tuple[Ar
         bits.ravel(),
         slots,
         _aligned(absent.ravel()),
-        *_coded(placed, pools, groups, comparison),
+        frames,
+        codes,
+        ends,
     )
 
 
@@ -197,25 +200,23 @@ def _groups(placed: FloatArray, rows: IntArray, start: IntArray) -> tuple[IntArr
     return groups, grouped_rows, np.ascontiguousarray(blocks).ravel()
 
 
-def _coded(placed: FloatArray, pools: Pools, groups: IntArray, comparison: Comparison) -> tuple[FloatArray, Array]:
-    """A byte for each number: in which of 256 parts of what its pool spans it lies.
+def _in_bytes(
+    placed: FloatArray, start: IntArray, lows: FloatArray, highs: FloatArray, inner_of_pool: IntArray
+) -> tuple[FloatArray, Array, Array, IntArray]:
+    """Frames, rows and boxes in bytes, and where each pool's rows begin; empty where they are of no use.
 
-    Source: Berchtold, Boehm, Jagadish, Kriegel and Sander, Independent quantization (2000).
+    Args:
+        lows, highs: of each inner node's eight children, (inner, 8, d).
     """
-    n_columns = placed.shape[1]
-    if n_columns < MANY_COLUMNS or comparison.ways.max() != NUMBERS or np.abs(placed).max() > _LARGEST_CODED:
-        return np.empty(0), np.empty(0, np.uint8)
-    begin, counts = pools.start[:-1], np.diff(pools.start)
-    low, high = np.minimum.reduceat(placed, begin, axis=0), np.maximum.reduceat(placed, begin, axis=0)
-    width = (high - low) / (CELLS - 1)
-    cells = (placed - np.repeat(low, counts, axis=0)) / np.repeat(np.where(width > 0, width, 1.0), counts, axis=0)
-    frames = np.zeros((len(begin), n_columns + 1, 2))
-    frames[:, :-1] = np.stack([low, width], axis=2)
-    frames[:, -1, 0] = np.sqrt((width * width).sum(axis=1)) / 2.0
-    codes = np.zeros((LANES * groups[-1], n_columns), np.uint8)
-    codes[np.repeat(LANES * groups[:-1] - begin, counts) + np.arange(len(placed))] = np.rint(cells)
-    blocks = codes.reshape(-1, LANES, n_columns).transpose(0, 2, 1)
-    return _aligned(frames.ravel()), _aligned(np.ascontiguousarray(blocks).ravel())
+    n_columns, all_known = placed.shape[1], lows.shape[2] == placed.shape[1] and not np.isnan(placed).any()
+    if not (
+        all_known and len(lows) and MANY_COLUMNS <= n_columns <= MOST_COLUMNS and np.abs(placed).max() <= LARGEST_CODED
+    ):
+        return np.empty(0), np.empty(0, np.uint8), np.empty(0, np.uint8), np.zeros(len(start), np.int64)
+    frames = frames_of(lows.min(axis=1), highs.max(axis=1))
+    codes, groups = rows_in_bytes(placed, start, inner_of_pool, frames)
+    boxes = boxes_in_bytes(lows, highs, frames)
+    return _aligned(frames.ravel()), _aligned(codes), _aligned(boxes), groups
 
 
 def _aligned(numbers: Array) -> Array:

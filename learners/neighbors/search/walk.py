@@ -1,8 +1,8 @@
 """The walk through a tree of boxes: the nearest box first, then all that the ball of the nearest rows so far touches.
 
 Eight boxes, and eight rows, are measured at a time, column by column as everywhere, so bounds never exceed what they
-bound, to the bit. Of many columns of numbers rows are first looked at in bytes, of which an eighth is read: no row is
-nearer than the middle of its cell is, less half of the cell's diagonal. The tree is the tuple of arrays that
+bound, to the bit. Of many columns of numbers boxes and rows are looked at in bytes first
+(:mod:`learners.neighbors.search.by_bytes`). The tree is the tuple of arrays that
 :func:`learners.neighbors.search.pools.pooled` makes.
 """
 
@@ -13,9 +13,10 @@ import numpy as np
 from learners._accel import kernel, lean_inner_kernel
 from learners._lanes import (
     LANES,
+    WHOLES,
     Lanes,
+    first_of,
     load,
-    load_bytes,
     places_up_to,
     prefetch,
     prefetch_bytes,
@@ -24,13 +25,12 @@ from learners._lanes import (
     where_less,
     where_same,
 )
+from learners.neighbors.search.by_bytes import FRAME, bounds_by_bytes, limit_in_cells, near_by_bytes, place_asked
 from learners.neighbors.search.nearer import keep_nearer
-from learners.types import Array, FloatArray, IntArray
+from learners.types import Array, FloatArray, Int16Array, IntArray
 
 #: How a column is compared: numbers, all of which are known; numbers of which some are missing; levels.
 NUMBERS, GAPPED, LEVELS = 0, 1, 2
-#: What is added to a square of a distance for rounding, as a share and where numbers are next to nothing.
-SLACK, TINY = 1.0 + 1e-9, 1e-300
 #: Of fewer columns the numbers themselves are read as soon as bytes, and without being fetched before.
 MANY_COLUMNS = 6
 #: In place of a row where there is none.
@@ -52,10 +52,12 @@ def search_tree(
     """
     found, powers, seen = answer
     most_wait = tree[9][-1, 0]
-    room = (np.empty(LANES), np.empty(most_wait, np.int64), np.empty(most_wait))
+    n_asked = -(-queries.shape[1] // LANES) * LANES
+    room = (np.empty(2 * LANES), np.empty(most_wait, np.int64), np.empty(most_wait), np.zeros(n_asked))
+    pairs = np.empty(n_asked, np.int16)
     for place in range(len(order)):
         one = order[place]
-        seen[one] = search_one(p, tree, queries[one], NO_ROW, powers[one], found[one], room)
+        seen[one] = search_one(p, tree, queries[one], NO_ROW, powers[one], found[one], room, pairs)
 
 
 @lean_inner_kernel
@@ -67,6 +69,7 @@ def search_one(
     near: FloatArray,
     near_rows: IntArray,
     room: tuple[Array, ...],
+    pairs: Int16Array,
 ) -> int:
     """The nearest rows of one query.
 
@@ -74,48 +77,97 @@ def search_one(
         query: shape (d,); NaN where missing.
         most: rows compared beyond which the search is given up.
         near, near_rows: are filled: powers and rows, both (k,).
-        room: for eight powers, and for nodes that wait and their bounds, as many of each as may wait.
+        room: for eight powers and eight bounds, for nodes that wait and their bounds, as many of each as may wait, and
+            for the query with noughts up to a multiple of eight columns.
+        pairs: room for as many whole numbers.
 
     Returns:
         How many rows it was compared with.
     """
-    children, least, start = tree[0], tree[1], tree[2]
-    eight, stack, bounds = room
+    children, least = tree[0], tree[1]
+    eight, stack, bounds, asked = room
     n_inner = len(children)
-    is_plain = p == 2 and tree[5][len(query)] == NUMBERS
-    for column in range(len(query)):
-        is_plain = is_plain and not np.isnan(query[column])
+    is_plain = _is_plain(p, tree, query, asked)
+    by_bytes = is_plain and len(tree[11]) > 0
     near[:], near_rows[:] = np.inf, NO_ROW
     stack[0], bounds[0], depth, visited = 0, 0.0, 1, 0
     while depth > 0 and visited <= most:
         depth -= 1
-        node = stack[depth]
-        if not _is_nearer(bounds[depth], least[node], near, near_rows):
+        node, reached = stack[depth], bounds[depth]
+        if not _is_nearer(reached, least[node], near, near_rows):
             continue
         if node >= n_inner:
-            pool = node - n_inner
-            visited += start[pool + 1, 0] - start[pool, 0]
-            _look_into(p, tree, query, pool, is_plain, near, near_rows, eight)
+            visited += _look_into(p, tree, query, node - n_inner, is_plain, near, near_rows, eight)
             continue
-        total = _from_boxes(p, tree, query, node, eight)
+        total = _bounds(p, tree, query, node, by_bytes, asked, pairs, eight)
+        total = where_less(total, reached, reached, total)
         within = places_up_to(total, near[-1])
-        if within == 0:
-            continue
-        store(eight, 0, total)
+        store(eight, LANES, total)
         waiting = depth
-        for place in range(LANES):
-            child, bound = children[node, place], eight[place]
-            if (within >> place) & 1 == 0 or child < 0 or not _is_nearer(bound, least[child], near, near_rows):
+        while within != 0:
+            place = _nearest_of(within, eight) if by_bytes and near[-1] == np.inf else first_of(within)
+            within &= ~(1 << place)
+            child, bound = children[node, place], eight[LANES + place]
+            if child < 0 or not _is_nearer(bound, least[child], near, near_rows):
                 continue
-            at = depth  # what is nearest comes last, and is looked at first
-            while at > waiting and not _waits_longer(bounds[at - 1], least[stack[at - 1]], bound, least[child]):
-                stack[at], bounds[at] = stack[at - 1], bounds[at - 1]
-                at -= 1
-            stack[at], bounds[at] = child, bound
+            if by_bytes and child >= n_inner:
+                visited += _look_by_bytes(tree, query, node, child - n_inner, pairs, near, near_rows, eight)
+                continue
+            _put_in_line(least, stack, bounds, waiting, depth, child, bound)
             depth += 1
-            if len(query) >= MANY_COLUMNS and near[-1] < np.inf:
-                _fetch(tree, child, len(query))
+            if by_bytes:
+                _fetch(tree, child, len(query), len(asked))
     return visited
+
+
+@lean_inner_kernel
+def _is_plain(p: float, tree: tuple[Array, ...], query: FloatArray, asked: FloatArray) -> bool:
+    """Whether squares of known differences are added up; ``asked`` is filled."""
+    is_plain = p == 2 and tree[5][len(query)] == NUMBERS
+    for column in range(len(query)):
+        is_plain = is_plain and not np.isnan(query[column])
+        asked[column] = query[column]
+    return bool(is_plain)
+
+
+@lean_inner_kernel
+def _bounds(
+    p: float,
+    tree: tuple[Array, ...],
+    query: FloatArray,
+    node: int,
+    by_bytes: bool,
+    asked: FloatArray,
+    pairs: Int16Array,
+    eight: FloatArray,
+) -> Lanes:
+    """What the powers of the distances from the rows of a node's eight children are at least."""
+    if by_bytes:
+        place_asked(tree[11], node, asked, pairs)
+        return bounds_by_bytes(tree[11], tree[13], node, (len(query) + 1) // 2, pairs)
+    return _from_boxes(p, tree, query, node, eight)
+
+
+@lean_inner_kernel
+def _put_in_line(
+    least: IntArray, stack: IntArray, bounds: FloatArray, waiting: int, depth: int, child: int, bound: float
+) -> None:
+    """Put a child among those of its node that wait from ``waiting`` to ``depth``: what is nearest comes last."""
+    at = depth
+    while at > waiting and not _waits_longer(bounds[at - 1], least[stack[at - 1]], bound, least[child]):
+        stack[at], bounds[at] = stack[at - 1], bounds[at - 1]
+        at -= 1
+    stack[at], bounds[at] = child, bound
+
+
+@lean_inner_kernel
+def _nearest_of(within: int, eight: FloatArray) -> int:
+    """Of some of a node's children, as bits, the nearest."""
+    found = first_of(within)
+    for place in range(found + 1, LANES):
+        if (within >> place) & 1 and eight[LANES + place] < eight[LANES + found]:
+            found = place
+    return found
 
 
 @lean_inner_kernel
@@ -131,22 +183,42 @@ def _waits_longer(power: float, row: int, other: float, other_row: int) -> bool:
 
 
 @lean_inner_kernel
-def _fetch(tree: tuple[Array, ...], node: int, n_columns: int) -> None:
-    """Have a node ready when its turn comes: most are not in the processor's cache between requests."""
-    size, pool = tree[9][n_columns, 0], node - len(tree[0])
-    if pool < 0:
-        for at in range(node * size, (node + 1) * size, LANES):
-            prefetch(tree[7], at)
-        return
-    start, points, frames = tree[2], tree[4], tree[11]
-    if len(frames) > 0:
-        for at in range(pool * 2 * (n_columns + 1), (pool + 1) * 2 * (n_columns + 1), LANES):
-            prefetch(frames, at)
-        for at in range(start[pool, 1] * LANES * n_columns, start[pool + 1, 1] * LANES * n_columns, LANES * LANES):
-            prefetch_bytes(tree[12], at)
-    else:
-        for at in range(start[pool, 1] * LANES * n_columns, start[pool + 1, 1] * LANES * n_columns, LANES):
-            prefetch(points, at)
+def _fetch(tree: tuple[Array, ...], node: int, n_columns: int, n_asked: int) -> None:
+    """Have an inner node's bytes ready when its turn comes: most are not in the processor's cache between requests."""
+    size = (n_columns + 1) // 2 * 2 * WHOLES
+    for at in range(node * (FRAME + n_asked), (node + 1) * (FRAME + n_asked), LANES):
+        prefetch(tree[11], at)
+    for at in range(node * size, (node + 1) * size, LANES * LANES):
+        prefetch_bytes(tree[13], at)
+
+
+@lean_inner_kernel
+def _look_by_bytes(
+    tree: tuple[Array, ...],
+    query: FloatArray,
+    node: int,
+    pool: int,
+    pairs: Int16Array,
+    near: FloatArray,
+    near_rows: IntArray,
+    eight: FloatArray,
+) -> int:
+    """Keep what is nearer among the rows of a node's pool, of which those are measured that bytes say may be so.
+
+    Returns:
+        How many rows the pool has.
+    """
+    start, frames, n_pairs = tree[2], tree[11], (len(query) + 1) // 2
+    limit = limit_in_cells(frames, node, len(pairs), near[-1])
+    measured = start[pool, 1]
+    for group in range(start[pool, 2], start[pool + 1, 2]):
+        within = near_by_bytes(tree[12], group, n_pairs, pairs, limit)
+        if within & 0xFF:
+            _measure(2.0, tree, query, measured, True, near, near_rows, eight)
+        if within >> LANES and measured + 1 < start[pool + 1, 1]:
+            _measure(2.0, tree, query, measured + 1, True, near, near_rows, eight)
+        measured += 2
+    return int(start[pool + 1, 0] - start[pool, 0])
 
 
 @lean_inner_kernel
@@ -159,46 +231,43 @@ def _look_into(
     near: FloatArray,
     near_rows: IntArray,
     eight: FloatArray,
-) -> None:
-    """Keep what is nearer among the rows of a pool; ``is_plain`` where squares of known differences are added up."""
-    start, rows, points, frames = tree[2], tree[3], tree[4], tree[11]
-    filters = is_plain and len(frames) > 0
-    limit = np.inf
-    if filters:
-        reach = np.sqrt(near[-1]) + frames[2 * (len(query) + 1) * (pool + 1) - 2]
-        limit = reach * reach * SLACK + TINY
+) -> int:
+    """Keep what is nearer among the rows of a pool, and tell how many these are."""
+    start = tree[2]
     for group in range(start[pool, 1], start[pool + 1, 1]):
-        if filters and places_up_to(_about(tree, query, pool, group), limit) == 0:
-            continue
-        total = spread(0.0)
-        at = group * LANES * len(query)
-        if is_plain:
-            for column in range(len(query)):
-                off = query[column] - load(points, at + LANES * column)
-                total = total + off * off
-        else:
-            total = _from_rows(p, tree, query, at, eight)
-        within = places_up_to(total, near[-1])
-        if within == 0:
-            continue
-        store(eight, 0, total)
-        for place in range(LANES):
-            row = rows[group * LANES + place]
-            if (within >> place) & 1 and row != NO_ROW and _is_nearer(eight[place], row, near, near_rows):
-                keep_nearer(near, near_rows, eight[place], row)
+        _measure(p, tree, query, group, is_plain, near, near_rows, eight)
+    return int(start[pool + 1, 0] - start[pool, 0])
 
 
 @lean_inner_kernel
-def _about(tree: tuple[Array, ...], query: FloatArray, pool: int, group: int) -> Lanes:
-    """The squares of the distances from the middles of the cells in which eight rows lie."""
-    frames, codes = tree[11], tree[12]
-    frame, at = pool * 2 * (len(query) + 1), group * LANES * len(query)
+def _measure(
+    p: float,
+    tree: tuple[Array, ...],
+    query: FloatArray,
+    group: int,
+    is_plain: bool,
+    near: FloatArray,
+    near_rows: IntArray,
+    eight: FloatArray,
+) -> None:
+    """Keep what is nearer among eight rows; ``is_plain`` where squares of known differences are added up."""
+    rows, points = tree[3], tree[4]
     total = spread(0.0)
-    for column in range(len(query)):
-        first, width = frames[frame + 2 * column], frames[frame + 2 * column + 1]
-        off = (query[column] - first) - load_bytes(codes, at + LANES * column) * width
-        total = total + off * off
-    return total
+    at = group * LANES * len(query)
+    if is_plain:
+        for column in range(len(query)):
+            off = query[column] - load(points, at + LANES * column)
+            total = total + off * off
+    else:
+        total = _from_rows(p, tree, query, at, eight)
+    within = places_up_to(total, near[-1])
+    if within == 0:
+        return
+    store(eight, 0, total)
+    for place in range(LANES):
+        row = rows[group * LANES + place]
+        if (within >> place) & 1 and row != NO_ROW and _is_nearer(eight[place], row, near, near_rows):
+            keep_nearer(near, near_rows, eight[place], row)
 
 
 @lean_inner_kernel
