@@ -18,13 +18,13 @@ import numpy as np
 
 from learners.neighbors.search.found import Found, fixed
 from learners.neighbors.search.pools import Pools, of_numbers, pooled
-from learners.neighbors.search.walk import search_tree
+from learners.neighbors.search.walk import MANY_COLUMNS, search_tree
 from learners.types import Array, FloatArray, Int32Array, IntArray
 
 #: Rows in a pool at most, when it is made.
 LEAF_ROWS = 12
-#: Rows that are compared at once, on average at least: sooner than the boxes of fewer are looked at.
-COMPARED_ROWS = 24
+#: Rows that are compared at once, on average at least: sooner than the boxes of fewer are looked at. By bytes more.
+COMPARED_ROWS, COMPARED_BY_BYTES = 24, 64
 #: A pool of so many times more rows is out of balance.
 _IMBALANCE = 4
 
@@ -59,7 +59,8 @@ class KdTree:
     def searched(self) -> tuple[Array, ...]:
         """What :func:`~learners.neighbors.search.walk.search_tree` walks: the tree up to a level of larger pools."""
         n_pools, width = len(self.start) - 1, 1
-        while n_pools > 1 and self.n_rows < COMPARED_ROWS * n_pools:
+        least = COMPARED_BY_BYTES if self.p == 2 and len(self.points) >= MANY_COLUMNS else COMPARED_ROWS
+        while n_pools > 1 and self.n_rows < least * n_pools:
             n_pools, width = n_pools // 2, 2 * width
         points = np.empty(self.points.T.shape)
         points[self.rows] = self.points.T

@@ -96,10 +96,7 @@ def pooled(points: FloatArray, pools: Pools, comparison: Comparison) -> tuple[Ar
     boxes = np.ascontiguousarray(np.stack([lows, highs], axis=1).transpose(0, 3, 1, 2))
     bits = (presents << np.arange(LANES)[None, :, None]).sum(axis=1).astype(np.uint8)
     groups, grouped_rows, grouped = _groups(placed, rows, start)
-    inner = np.zeros(len(begin), np.int64)
-    of_pools = np.nonzero(children >= len(children))
-    inner[children[of_pools] - len(children)] = of_pools[0]
-    frames, codes, ends, sixteens = _in_bytes(placed, start, lows, highs, inner)
+    frames, codes, ends, sixteens = _in_bytes(placed, start, children, lows, highs)
     absent = (np.arange(SUBSETS)[:, None] >> np.arange(LANES) & 1 ^ 1).astype(np.float64)
     return (
         children,
@@ -201,20 +198,24 @@ def _groups(placed: FloatArray, rows: IntArray, start: IntArray) -> tuple[IntArr
 
 
 def _in_bytes(
-    placed: FloatArray, start: IntArray, lows: FloatArray, highs: FloatArray, inner_of_pool: IntArray
+    placed: FloatArray, start: IntArray, children: IntArray, lows: FloatArray, highs: FloatArray
 ) -> tuple[FloatArray, Array, Array, IntArray]:
     """Frames, rows and boxes in bytes, and where each pool's rows begin; empty where they are of no use.
 
     Args:
         lows, highs: of each inner node's eight children, (inner, 8, d).
     """
-    n_columns, all_known = placed.shape[1], lows.shape[2] == placed.shape[1] and not np.isnan(placed).any()
-    if not (
-        all_known and len(lows) and MANY_COLUMNS <= n_columns <= MOST_COLUMNS and np.abs(placed).max() <= LARGEST_CODED
-    ):
+    n_inner, n_columns = len(children), placed.shape[1]
+    holds_pools = children >= n_inner
+    # of a node either all children are pools or none, as in every kd-tree
+    is_even = n_inner > 0 and (holds_pools.any(axis=1) == (holds_pools | (children < 0)).all(axis=1)).all()
+    is_known = lows.shape[2] == n_columns and np.abs(placed).max() <= LARGEST_CODED  # a missing number is not
+    if not (is_even and is_known and MANY_COLUMNS <= n_columns <= MOST_COLUMNS):
         return np.empty(0), np.empty(0, np.uint8), np.empty(0, np.uint8), np.zeros(len(start), np.int64)
+    node = np.zeros(len(start) - 1, np.int64)  # of which a pool is a child
+    node[children[holds_pools] - n_inner] = np.nonzero(holds_pools)[0]
     frames = frames_of(lows.min(axis=1), highs.max(axis=1))
-    codes, groups = rows_in_bytes(placed, start, inner_of_pool, frames)
+    codes, groups = rows_in_bytes(placed, start, node, frames)
     boxes = boxes_in_bytes(lows, highs, frames)
     return _aligned(frames.ravel()), _aligned(codes), _aligned(boxes), groups
 

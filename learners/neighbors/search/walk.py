@@ -99,19 +99,23 @@ def search_one(
         if node >= n_inner:
             visited += _look_into(p, tree, query, node - n_inner, is_plain, near, near_rows, eight)
             continue
-        total = _bounds(p, tree, query, node, by_bytes, asked, pairs, eight)
+        if by_bytes:
+            place_asked(tree[11], node, asked, pairs)
+            total = bounds_by_bytes(tree[11], tree[13], node, (len(query) + 1) // 2, pairs)
+        else:
+            total = _from_boxes(p, tree, query, node, eight)
         total = where_less(total, reached, reached, total)
         within = places_up_to(total, near[-1])
         store(eight, LANES, total)
+        if by_bytes and children[node, 0] >= n_inner:
+            visited += _look_into_pools(tree, query, node, within, pairs, near, near_rows, eight)
+            continue
         waiting = depth
         while within != 0:
-            place = _nearest_of(within, eight) if by_bytes and near[-1] == np.inf else first_of(within)
-            within &= ~(1 << place)
+            place = first_of(within)
+            within &= within - 1
             child, bound = children[node, place], eight[LANES + place]
             if child < 0 or not _is_nearer(bound, least[child], near, near_rows):
-                continue
-            if by_bytes and child >= n_inner:
-                visited += _look_by_bytes(tree, query, node, child - n_inner, pairs, near, near_rows, eight)
                 continue
             _put_in_line(least, stack, bounds, waiting, depth, child, bound)
             depth += 1
@@ -128,24 +132,6 @@ def _is_plain(p: float, tree: tuple[Array, ...], query: FloatArray, asked: Float
         is_plain = is_plain and not np.isnan(query[column])
         asked[column] = query[column]
     return bool(is_plain)
-
-
-@lean_inner_kernel
-def _bounds(
-    p: float,
-    tree: tuple[Array, ...],
-    query: FloatArray,
-    node: int,
-    by_bytes: bool,
-    asked: FloatArray,
-    pairs: Int16Array,
-    eight: FloatArray,
-) -> Lanes:
-    """What the powers of the distances from the rows of a node's eight children are at least."""
-    if by_bytes:
-        place_asked(tree[11], node, asked, pairs)
-        return bounds_by_bytes(tree[11], tree[13], node, (len(query) + 1) // 2, pairs)
-    return _from_boxes(p, tree, query, node, eight)
 
 
 @lean_inner_kernel
@@ -193,32 +179,42 @@ def _fetch(tree: tuple[Array, ...], node: int, n_columns: int, n_asked: int) -> 
 
 
 @lean_inner_kernel
-def _look_by_bytes(
+def _look_into_pools(
     tree: tuple[Array, ...],
     query: FloatArray,
     node: int,
-    pool: int,
+    within: int,
     pairs: Int16Array,
     near: FloatArray,
     near_rows: IntArray,
     eight: FloatArray,
 ) -> int:
-    """Keep what is nearer among the rows of a node's pool, of which those are measured that bytes say may be so.
+    """Keep what is nearer among the rows of a node's pools, of which those are measured that bytes say may be so.
 
     Returns:
-        How many rows the pool has.
+        How many rows the pools have that were looked into.
     """
-    start, frames, n_pairs = tree[2], tree[11], (len(query) + 1) // 2
-    limit = limit_in_cells(frames, node, len(pairs), near[-1])
-    measured = start[pool, 1]
-    for group in range(start[pool, 2], start[pool + 1, 2]):
-        within = near_by_bytes(tree[12], group, n_pairs, pairs, limit)
-        if within & 0xFF:
-            _measure(2.0, tree, query, measured, True, near, near_rows, eight)
-        if within >> LANES and measured + 1 < start[pool + 1, 1]:
-            _measure(2.0, tree, query, measured + 1, True, near, near_rows, eight)
-        measured += 2
-    return int(start[pool + 1, 0] - start[pool, 0])
+    children, least, start, n_inner, n_pairs = tree[0], tree[1], tree[2], len(tree[0]), (len(query) + 1) // 2
+    visited, limit = 0, limit_in_cells(tree[11], node, len(pairs), near[-1])
+    while within != 0:
+        place = first_of(within) if near[-1] < np.inf else _nearest_of(within, eight)
+        within &= ~(1 << place)
+        child = children[node, place]
+        if child < 0 or not _is_nearer(eight[LANES + place], least[child], near, near_rows):
+            continue
+        pool = child - n_inner
+        visited += start[pool + 1, 0] - start[pool, 0]
+        first, last = start[pool, 1], start[pool + 1, 1]
+        for group in range(start[pool, 2], start[pool + 1, 2]):
+            found = near_by_bytes(tree[12], group, n_pairs, pairs, limit)
+            if found != 0:
+                if found & 0xFF:
+                    _measure(2.0, tree, query, first, True, near, near_rows, eight)
+                if found >> LANES and first + 1 < last:
+                    _measure(2.0, tree, query, first + 1, True, near, near_rows, eight)
+                limit = limit_in_cells(tree[11], node, len(pairs), near[-1])
+            first += 2
+    return int(visited)
 
 
 @lean_inner_kernel

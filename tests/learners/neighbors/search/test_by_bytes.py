@@ -31,7 +31,7 @@ def rows_and_questions(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
     """Rows of clusters, of any width and at any distance from each other, with outliers; questions near and far."""
     n_columns = draw(st.integers(6, 14))
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))
-    n_rows = draw(st.integers(60, 400))
+    n_rows = draw(st.integers(130, 600))
     widths = 10.0 ** draw(st.sampled_from([-9, -3, 0])) * generator.lognormal(
         0, draw(st.sampled_from([0, 3])), n_columns
     )
@@ -87,7 +87,7 @@ def test_of_few_columns_and_few_rows_there_are_no_bytes() -> None:
 
 
 def test_few_rows_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 10,000 rows of 8 uniform numbers some hundreds lie in pools that the ball of the 5 nearest touches."""
+    """Of 10,000 rows of 8 uniform numbers more than a thousand lie in pools that the ball of the 5 nearest touches."""
     generator = np.random.default_rng(9)
     tree = build(generator.random((10_000, 8)), 2.0)
     measured, plain = [], interpreted(walk._measure)
@@ -96,8 +96,8 @@ def test_few_rows_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = (np.empty((3, 5), np.int64), np.empty((3, 5)), np.empty(3, np.int64))
     with uncompiled():
         interpreted(walk.search_tree)(2.0, tree.searched, questions, np.arange(3), answer)
-    assert answer[2].min() > 300
-    assert len(measured) * LANES < answer[2].sum() / 4
+    assert answer[2].min() > 500
+    assert len(measured) * LANES < answer[2].sum() / 5
 
 
 def test_what_is_asked_far_off_stays_within_words() -> None:
