@@ -3,7 +3,7 @@
 A compiler makes such instructions of plain loops too, but keeps no sums in registers across an inner loop, and
 takes half the width that a processor may have. Here each operation is a plain function of numpy's arrays of eight,
 beside which ``+ - * /`` are numpy's own; in a kernel it is the instruction (:mod:`learners._lanes_compiled`), with
-the same bits. A single number stands for eight.
+the same bits. A single number stands for eight. So it is with eight bytes, and with 64, of a text.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from learners.types import Array, FloatArray, Int16Array, Int32Array
 LANES = 8
 #: How many whole numbers one value holds, each a sum of squares of two differences.
 WHOLES = 16
+#: How many bytes are looked at together.
+BYTES = 64
 #: 1.5 * 2^52: added to a number it leaves that number, rounded, in the last bits.
 ROUNDING = 6755399441055744.0
 #: Where a double's exponent begins, and what is added to it there.
@@ -49,6 +51,22 @@ def prefetch(values: FloatArray, at: int) -> None:
 
 def prefetch_bytes(values: Array, at: int) -> None:
     """The same of bytes."""
+
+
+def word(text: Array, at: int) -> np.uint64:
+    """Eight bytes of a flat array as one whole number, the first of them the lowest; all are in it."""
+    return np.uint64(int.from_bytes(text[at : at + LANES].tobytes(), "little"))
+
+
+def places_of(text: Array, at: int, first: int, second: int) -> np.uint64:
+    """Which of :data:`BYTES` bytes from a place on, all in a flat array, are one of two, as bits."""
+    block = text[at : at + BYTES]
+    return np.uint64(sum(1 << place for place in np.flatnonzero((block == first) | (block == second)).tolist()))
+
+
+def lowest_bit(bits: np.uint64) -> int:
+    """The place of the lowest of 64 bits that is set; there is one."""
+    return (int(bits) & -int(bits)).bit_length() - 1
 
 
 def spread(value: float) -> Lanes:

@@ -17,11 +17,11 @@ from numba.core.typing.templates import ConcreteTemplate, infer_global, signatur
 from numba.extending import lower_builtin, register_model
 
 from learners import _lanes
-from learners._lanes import BIAS, EXPONENT, LANES, ROOT_HALF, WHOLES
+from learners._lanes import BIAS, BYTES, EXPONENT, LANES, ROOT_HALF, WHOLES
 
 _DOUBLE, _LONG, _PLACE = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 _VECTOR, _BITS = ir.VectorType(_DOUBLE, LANES), ir.VectorType(_LONG, LANES)
-_HALF = ir.VectorType(_DOUBLE, LANES // 2)
+_HALF, _BYTE = ir.VectorType(_DOUBLE, LANES // 2), ir.IntType(8)
 _WORD, _SIXTEEN = ir.IntType(16), ir.VectorType(_PLACE, WHOLES)
 _PAIRS, _WIDE_PAIRS = ir.VectorType(_WORD, 2 * WHOLES), ir.VectorType(_PLACE, 2 * WHOLES)
 #: Bytes: of a load or store anywhere in an array of doubles.
@@ -127,6 +127,29 @@ def _prefetch(array: Any) -> _Build:
 
 _operation(_lanes.prefetch, types.none, [(_ARRAY, _PLACES)])(_prefetch(_ARRAY))
 _operation(_lanes.prefetch_bytes, types.none, [(_BYTES, _PLACES)])(_prefetch(_BYTES))
+
+
+@_operation(_lanes.word, types.uint64, [(_BYTES, _PLACES)])
+def _word(context: Any, builder: Any, text: Any, at: Any) -> Any:
+    return builder.load(_pointer(context, builder, text, at, _BYTES, _LONG), align=1)
+
+
+@_operation(_lanes.places_of, types.uint64, [(_BYTES, _PLACES, _PLACES, _PLACES)])
+def _places_of(context: Any, builder: Any, text: Any, at: Any, first: Any, second: Any) -> Any:
+    held = ir.VectorType(_BYTE, BYTES)
+    block = builder.load(_pointer(context, builder, text, at, _BYTES, held), align=1)
+    same = [builder.icmp_unsigned("==", block, _bytes(builder, letter, held)) for letter in (first, second)]
+    return builder.bitcast(builder.or_(*same), ir.IntType(BYTES))
+
+
+def _bytes(builder: Any, letter: Any, held: Any) -> Any:
+    first = builder.insert_element(ir.Constant(held, ir.Undefined), builder.trunc(letter, _BYTE), _PLACE(0))
+    return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(_PLACE, BYTES), [0] * BYTES))
+
+
+@_operation(_lanes.lowest_bit, _PLACES, [(types.uint64,)])
+def _lowest_bit(_context: Any, builder: Any, bits: Any) -> Any:
+    return builder.cttz(bits, ir.Constant(ir.IntType(1), 1))
 
 
 @_operation(_lanes.spread, _EIGHT, [(_ONE,)])

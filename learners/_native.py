@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from ctypes import PYFUNCTYPE, c_int64, c_void_p
+from ctypes import CFUNCTYPE, PYFUNCTYPE, c_int64, c_void_p
 from hashlib import sha256
 from pathlib import Path
 from types import FunctionType
@@ -33,14 +33,18 @@ class NativeFunction:
     Args:
         function: calls kernels and :func:`array_at`, makes no array, and raises nothing.
         arguments: a letter for each argument: ``p`` an array of addresses, ``i`` of int64, ``f`` of float64.
+        keeps_lock: whether the interpreter's lock is kept meanwhile, as is best for microseconds.
     """
 
-    def __init__(self, function: Callable[..., int], arguments: str) -> None:
+    def __init__(self, function: Callable[..., int], arguments: str, *, keeps_lock: bool = True) -> None:
         self.function = cast("FunctionType", function)
         self.name = function.__name__
         self._arguments = arguments
-        #: The machine code, once it is loaded. It is given addresses or bytes, and keeps the interpreter's lock.
+        self._keeps_lock = keeps_lock
+        #: The machine code, once it is loaded. It is given addresses or bytes.
         self.loaded: Callable[..., int] | None = None
+        #: Whether this process has met work for it.
+        self.is_wanted = False
 
     @property
     def file(self) -> str:
@@ -75,7 +79,8 @@ class NativeFunction:
             if sha256(code).digest() != digest:  # the linker may end the process at a damaged file
                 raise RuntimeError(f"{folder / self.file} is damaged; it can be deleted")
             address, kept = _linked(self.name, code)
-            loaded: Any = PYFUNCTYPE(c_int64, *[c_void_p] * len(self._arguments))(address)
+            kind: Any = PYFUNCTYPE if self._keeps_lock else CFUNCTYPE
+            loaded = kind(c_int64, *[c_void_p] * len(self._arguments))(address)
             loaded.kept = kept  # so whoever can call it has what it needs
             self.loaded = loaded
 
@@ -105,9 +110,9 @@ class NativeFunction:
         return bytes(machine.emit_object(module))
 
 
-def native(arguments: str) -> Callable[[Callable[..., int]], NativeFunction]:
+def native(arguments: str, *, keeps_lock: bool = True) -> Callable[[Callable[..., int]], NativeFunction]:
     """Make a :class:`NativeFunction` of a function."""
-    return lambda function: NativeFunction(function, arguments)
+    return lambda function: NativeFunction(function, arguments, keeps_lock=keeps_lock)
 
 
 def _linked(name: str, code: bytes) -> tuple[int, Any]:

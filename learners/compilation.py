@@ -16,6 +16,7 @@ import numpy as np
 
 from learners.base import Learner
 from learners.catalog import LEARNERS, get
+from learners.decimal_rows import decimal_rows
 from learners.errors import LearnerError
 from learners.neighbors.search.one import nearest_one
 from learners.params import Parameter
@@ -23,7 +24,7 @@ from learners.parts import parted
 from learners.table import MISSING, Column, Kind, Series, Table
 
 #: What processes without numba can load.
-NATIVE = (nearest_one,)
+NATIVE = (nearest_one, decimal_rows)
 _ROWS = 24
 _SOURCES = Path(__file__).parent
 _PROCESSORS = Path("/proc/cpuinfo")

@@ -1,4 +1,4 @@
-"""Large matrices of numbers out of JSON and CSV, by yyjson: no Python object is made of any number.
+"""Large matrices of numbers out of JSON, by yyjson: no Python object is made of any number.
 
 It reads exactly what the general decoder (:mod:`service.strict_json`) reads: numbers are rounded to the
 nearest double, and whatever JSON forbids is refused. At anything but numbers and nulls it gives up.
@@ -14,6 +14,7 @@ import numpy as np
 
 from learners.table import MISSING
 from learners.types import FloatArray, IntArray
+from service.formats.halves import HALVED_BYTES
 from service.formats.yyjson import (
     KIND,
     LIST,
@@ -30,19 +31,12 @@ from service.formats.yyjson import (
     text_of,
 )
 
-_NULL = b"null"
 #: Texts from this size on have a letter counted sooner by numpy.
 _COUNTED_BY_ARRAY = 3_000
 #: Numbers that are looked at together: few enough to stay in the processor's cache.
 _AT_ONCE = 32_768
-#: Texts from this size on are read in two halves.
-_HALVED_BYTES = 500_000
 #: What stands between two rows.
 _BETWEEN_ROWS = (b"],[", b"], [")
-#: The last of the letters with which numbers, commas and brackets are written, and nulls too; the plus is the first.
-_LAST_LETTER, _LAST_OF_NULL = b"e", b"u"
-#: Where an empty cell is, and the same with a null in it; in this order, since cells may follow one another.
-_GAPS = ((b",,", b",null,"), (b",,", b",null,"), (b"\n,", b"\nnull,"), (b",\n", b",null\n"))
 
 
 class Numbers(NamedTuple):
@@ -75,7 +69,7 @@ def read_matrix(body: bytes) -> Numbers | None:
 
 def _halves(body: bytes) -> list[Callable[[], Text]]:
     """A long text cut between two rows, so that both halves are JSON; they are, together, if and only if it is."""
-    for mark in _BETWEEN_ROWS if len(body) >= _HALVED_BYTES else ():
+    for mark in _BETWEEN_ROWS if len(body) >= HALVED_BYTES else ():
         cut, rows = body.find(mark, len(body) // 2), memoryview(body)
         if cut >= 0:
             first, second = (rows[: cut + 1], b"]}"), (b'{"data":[', rows[cut + len(mark) - 1 :])
@@ -97,7 +91,7 @@ def _read_request(*parts: Callable[[], Text]) -> Numbers | None:
             return None
         if any(values[0, 0] != 1 << SIZE_SHIFT | OBJECT for values in more):
             return None
-        return _matrix([rest[1:], *(values[2:] for values in more)], n_columns, minus_zero=0.0)
+        return matrix_of([rest[1:], *(values[2:] for values in more)], n_columns, minus_zero=0.0)
 
 
 def _length(tag: int) -> int:
@@ -105,7 +99,7 @@ def _length(tag: int) -> int:
     return int(tag) >> SIZE_SHIFT if tag & KIND == LIST else 0
 
 
-def _matrix(parts: Sequence[IntArray], n_columns: int, minus_zero: float) -> Numbers | None:
+def matrix_of(parts: Sequence[IntArray], n_columns: int, minus_zero: float) -> Numbers | None:
     """Lists of rows of so many numbers or nulls as one matrix; ``minus_zero`` is what -0 means."""
     width = 1 + n_columns
     n_rows = [_length(values[0, 0]) for values in parts]
@@ -147,59 +141,9 @@ def _put(cells: IntArray, numbers: FloatArray, minus_zero: float) -> int | None:
     return n_missing
 
 
-def read_csv_numbers(body: bytes, begin: int, n_columns: int) -> Numbers | None:
-    """The rows of a CSV text, without its header, if they hold plain numbers and empty cells only.
-
-    Plain numbers are written alike in CSV and JSON, so with brackets for the ends of lines the text is an array.
-
-    Args:
-        body: the text, commas between the cells.
-        begin: where the first row begins.
-        n_columns: how many cells each row must have.
-
-    Returns:
-        None for any other text, for blank lines, and for numbers in a form that JSON does not know.
-    """
-    if body.find(b"[", begin) >= 0:  # with brackets one line could be two rows
-        return None
-    numbers = _read_lines(body, begin, n_columns, _LAST_LETTER)
-    if numbers is None:
-        rows = body[begin:].replace(b"\r\n", b"\n").removesuffix(b"\n")
-        if _has_letters_to(rows.replace(b"\n", b","), _LAST_LETTER):
-            numbers = _read_lines(_with_nulls(rows), 0, n_columns, _LAST_OF_NULL)
-    return numbers
-
-
-def _read_lines(body: bytes, begin: int, n_columns: int, last_letter: bytes) -> Numbers | None:
-    """Rows of numbers and nulls without a bracket, read in halves if they are many."""
-    end, rows = len(body) - body.endswith(b"\n"), memoryview(body)
-    cut = body.find(b"\n", (begin + end) // 2, end) if end - begin >= _HALVED_BYTES else -1
-    parts = [rows[begin:end]] if cut < 0 else [rows[begin:cut], rows[cut + 1 : end]]
-    with parsed(*(partial(_as_lists, part, last_letter) for part in parts)) as texts:
-        return None if texts is None else _matrix(texts, n_columns, minus_zero=-0.0)
-
-
-def _as_lists(rows: memoryview, last_letter: bytes) -> bytearray:
-    """Rows of CSV as a list of lists; nothing if there are letters with which no number is written."""
-    text = bytearray().join((b"[[", rows, b"]]", PADDING)).replace(b"\n", b"],[")
-    return text if _has_letters_to(memoryview(text)[: -len(PADDING)], last_letter) else bytearray(PADDING)
-
-
-def _has_letters_to(text: bytes | memoryview, last: bytes) -> bool:
-    """Whether all letters are between the plus sign and another."""
-    letters = np.frombuffer(text, dtype=np.uint8)
-    return bool(len(letters)) and letters.min() >= ord("+") and letters.max() <= ord(last)
-
-
-def _with_nulls(rows: bytes) -> bytes:
-    """The same with nulls in empty cells."""
-    for gap, filled in _GAPS:
-        rows = rows.replace(gap, filled)
-    return _NULL * rows.startswith(b",") + rows + _NULL * rows.endswith(b",")
-
-
-def count_letter(text: bytes, letter: bytes) -> int:
+def count_letter(text: bytes, letter: bytes, begin: int = 0, end: int | None = None) -> int:
     """How often a letter occurs; in a long text with many of them numpy tells it much sooner than ``bytes``."""
-    if len(text) < _COUNTED_BY_ARRAY:
-        return text.count(letter)
-    return int(np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == letter[0]))
+    end = len(text) if end is None else end
+    if end - begin < _COUNTED_BY_ARRAY:
+        return text.count(letter, begin, end)
+    return int(np.count_nonzero(np.frombuffer(text, np.uint8, end - begin, begin) == letter[0]))

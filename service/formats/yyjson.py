@@ -10,14 +10,14 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from learners.types import IntArray
+from service.formats.halves import beside
 
 Text: TypeAlias = bytes | bytearray
 #: Kinds of values: the low bits of a tag. Above :data:`SIZE_SHIFT` stands a text's length or how many members follow.
@@ -101,18 +101,11 @@ def _read_all(read: Any, makers: Sequence[Callable[[], Text]], texts: list[Text]
     elsewhere = []
     for make in before:
         texts.append(make())
-        elsewhere.append(_helper().submit(_read, read, texts[-1]))
+        elsewhere.append(beside(partial(_read, read, texts[-1])))
     texts.append(last())
     here = _read(read, texts[-1])
-    for text, one in zip(texts, elsewhere, strict=False):
-        documents.append(_read(read, text) if one.cancel() else one.result())
+    documents += [document() for document in elsewhere]
     documents.append(here)
-
-
-@cache
-def _helper() -> ThreadPoolExecutor:
-    """One thread: where several requests are read at once, the processors have work without it."""
-    return ThreadPoolExecutor(1, thread_name_prefix="half-text")
 
 
 def text_of(value: IntArray) -> bytes:

@@ -25,7 +25,8 @@ import numpy as np
 from learners.table import MISSING, UNSEEN, Column, parse_number
 from learners.types import FloatArray, Scalar
 from service.formats.arrow_rows import read_arrow
-from service.formats.json_numbers import Numbers, count_letter, read_csv_numbers, read_matrix
+from service.formats.csv_numbers import read_csv_numbers
+from service.formats.json_numbers import Numbers, count_letter, read_matrix
 from service.operations.rows import Encoded, Inputs
 
 #: Bodies from this size on become a matrix at once.

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from learners._accel import INTERPRETED, kernel
 from learners._lanes import (
+    BYTES,
     LANES,
     ROUNDING,
     WHOLES,
@@ -24,7 +25,9 @@ from learners._lanes import (
     halves,
     lane,
     load,
+    lowest_bit,
     no_wholes,
+    places_of,
     places_up_to,
     power,
     prefetch,
@@ -36,6 +39,7 @@ from learners._lanes import (
     where_less,
     where_same,
     wholes_up_to,
+    word,
 )
 from learners.types import Array, FloatArray, Int16Array
 
@@ -83,6 +87,31 @@ def test_instructions_are_the_plain_functions_to_the_bit(numbers: list[float]) -
 
 
 _PLAIN = getattr(_everything, "py_func", _everything)
+
+
+@kernel
+def _of_bytes(text: Array, at: int, first: int, second: int, found: Array) -> None:
+    """All operations of bytes from a place on."""
+    found[0] = word(text, at)
+    found[1] = places_of(text, at, first, second)
+    found[2] = lowest_bit(found[1])
+
+
+@pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
+@given(st.binary(min_size=BYTES + 8, max_size=BYTES + 8), st.integers(0, 8), st.integers(0, BYTES - 1))
+def test_instructions_for_bytes_are_the_plain_functions(content: bytes, at: int, place: int) -> None:
+    text, plain, compiled = np.frombuffer(content, np.uint8).copy(), np.zeros(3, np.uint64), np.zeros(3, np.uint64)
+    first, second = int(text[at + place]), int(text[-1])
+    getattr(_of_bytes, "py_func", _of_bytes)(text, at, first, second, plain)
+    _of_bytes(text, at, first, second, compiled)
+    assert compiled.tolist() == plain.tolist()
+
+
+def test_bytes_are_what_they_say() -> None:
+    text = np.frombuffer(b"x12345678,;" + bytes(BYTES), np.uint8)
+    assert word(text, 1) == int.from_bytes(b"12345678", "little")
+    assert places_of(text, 1, ord(","), ord(";")) == 0b1100000000
+    assert [lowest_bit(np.uint64(bits)) for bits in (1, 12, 2**63, 2**64 - 2)] == [0, 2, 63, 1]
 
 
 @given(st.lists(_SMALL, min_size=3, max_size=3))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,7 +10,7 @@ import pytest
 
 from learners.types import FloatArray
 from service.formats import json_numbers, yyjson
-from service.formats.json_numbers import read_csv_numbers, read_matrix
+from service.formats.json_numbers import read_matrix
 from service.formats.yyjson import KIND, LIST, NULL, OBJECT, PADDING, REAL, SIGNED, TEXT, UNSIGNED, parsed, text_of
 
 COMPACT, SPACED = (",", ":"), (", ", ": ")
@@ -87,32 +86,7 @@ def test_a_long_text_must_end_as_it_should(end: bytes) -> None:
     assert read_matrix(body.removesuffix(b"]}") + end) is None
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize("closed", [True, False])
-@pytest.mark.parametrize("gaps", [0.0, 0.2])
-def test_a_long_csv_text_is_read_to_the_bit(end: str, closed: bool, gaps: float) -> None:
-    rows = cells(12_000, gaps)
-    lines = [",".join("" if cell is None else repr(cell) for cell in row) for row in rows]
-    body = ("a,b,c,d" + end + end.join(lines) + end * closed).encode()
-    read = read_csv_numbers(body, body.index(b"\n") + 1, 4)
-    assert read is not None
-    assert read.is_complete == (not gaps)
-    wanted = [[float(cell or "nan") for cell in row] for row in csv.reader(lines)]
-    assert read.cells.tobytes() == np.array(wanted).tobytes()
-
-
-@pytest.mark.parametrize("line", [b"1,2],[3,4", b"1,2,3", b"1,2,3,4,5", b"", b"1,2,3,null", b"1,2,3, 4", b'1,2,3,"4"'])
-@pytest.mark.parametrize("place", [0.1, 0.5, 0.9])
-def test_a_line_that_is_no_row_of_numbers_is_left_to_others(line: bytes, place: float) -> None:
-    lines = [b"1.5,2.25,-3e5,4.125"] * 40_000
-    lines[int(len(lines) * place)] = line
-    assert read_csv_numbers(b"a,b,c,d\n" + b"\n".join(lines), 8, 4) is None
-
-
 def test_a_minus_before_zero_is_kept_where_the_general_way_keeps_it() -> None:
-    read = read_csv_numbers(b"a,b\n-0,0\n", 4, 2)
-    assert read is not None
-    assert np.signbit(read.cells).tolist() == [[True, False]]
     matrix = read_matrix(b'{"columns":["a","b"],"data":[[-0,-0.0]]}')
     assert matrix is not None
     assert np.signbit(matrix.cells).tolist() == [[False, True]]
@@ -143,7 +117,6 @@ def test_values_come_as_the_library_says() -> None:
 def test_without_the_library_all_goes_the_general_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(yyjson, "_library", lambda: None)
     assert read_matrix(b'{"columns":["a"],"data":[[1]]}') is None
-    assert read_csv_numbers(b"a\n1\n", 2, 1) is None
 
 
 def test_a_library_that_lays_values_out_otherwise_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:

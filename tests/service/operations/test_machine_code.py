@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 
 from learners.catalog import dump_model
+from learners.compilation import NATIVE
+from learners.decimal_rows import decimal_rows
 from learners.neighbors import NearestNeighborsClassifier
 from learners.neighbors.search.one import nearest_one
 from learners.table import Column, Kind, Series, Table
+from service.formats.csv_numbers import read_csv_numbers
 from service.operations import machine_code
 from service.operations.machine_code import MachineCode
 from service.operations.served import ServedModel
@@ -34,13 +37,16 @@ def neighbours() -> ServedModel:
 @pytest.fixture
 def unloaded(native_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder where word of machine code is looked for, in a process that has none so far."""
-    monkeypatch.setattr(nearest_one, "loaded", None)
+    for one in NATIVE:
+        monkeypatch.setattr(one, "loaded", None)
+        monkeypatch.setattr(one, "is_wanted", False)
     monkeypatch.setattr(machine_code, "marks", lambda: tmp_path)
     return tmp_path
 
 
 def hand_over(native_folder: Path, folder: Path) -> None:
-    (folder / nearest_one.file).write_bytes((native_folder / nearest_one.file).read_bytes())
+    for one in NATIVE:
+        (folder / one.file).write_bytes((native_folder / one.file).read_bytes())
 
 
 def test_it_is_taken_up_when_it_is_there(native_folder: Path, unloaded: Path, neighbours: ServedModel) -> None:
@@ -60,10 +66,29 @@ def test_it_is_taken_up_when_it_is_there(native_folder: Path, unloaded: Path, ne
     assert not neighbours.gains_by_machine_code
 
 
+def test_long_bodies_of_csv_take_it_up_too(native_folder: Path, unloaded: Path) -> None:
+    hand_over(native_folder, unloaded)
+    code = MachineCode(list)
+    code.look()
+    assert decimal_rows.loaded is None
+    assert read_csv_numbers(b"a,b\n1,2\n", 4, 2) is not None
+    code.look()
+    assert decimal_rows.loaded is None, "short ones do without"
+    body = b"a,b\n" + b"1.25,-2\n" * 20_000
+    before = read_csv_numbers(body, 4, 2)
+    code.look()
+    assert decimal_rows.loaded is not None
+    after = read_csv_numbers(body, 4, 2)
+    assert before is not None
+    assert after is not None
+    assert after.cells.tobytes() == before.cells.tobytes()
+
+
 def test_what_is_damaged_is_told_once_and_answers_go_on(
     unloaded: Path, neighbours: ServedModel, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (unloaded / nearest_one.file).write_bytes(b"nothing")
+    for one in NATIVE:
+        (unloaded / one.file).write_bytes(b"nothing")
     code = MachineCode(lambda: [neighbours])
     with caplog.at_level(logging.WARNING, logger="rulewood"):
         code.look()
