@@ -14,10 +14,12 @@ from learners.types import Array, FloatArray, IntArray
 #: Powers of ten that are doubles.
 POWERS = np.array([float(f"1e{power}") for power in range(23)])
 _LARGEST_POWER = 22
+#: What is told of a cell that is left to others.
+TOLD = 3
 #: Whole numbers up to it are doubles.
 _EXACT = 2**53
-#: So many digits are surely less than 64 bits hold.
-_MOST_DIGITS = 18
+#: Below the one eight digits more are surely less than 64 bits hold, below the other one more is.
+_FEW, _MANY = 10**10, 10**17
 #: Words of eight equal bytes: the digit zero, its distance from the point, the highest bit, all others, and what sets
 #: the highest bit when it is added to more than nine.
 _ZEROS, _POINTS, _HIGH, _OTHERS, _ABOVE_NINE = (
@@ -39,41 +41,44 @@ def decimal_rows(arrays: Any, sizes: IntArray, numbers: FloatArray) -> int:
     10^22, all of which are doubles (Clinger 1990, "How to read floating point numbers accurately").
 
     Args:
-        arrays: addresses of a text and of :data:`POWERS`.
-        sizes: the text's bytes, where the first line begins, where the last ends, how many, cells of each.
+        arrays: addresses of a text, of :data:`POWERS`, and of room for cells of other kinds, which are left to others:
+            :data:`TOLD` int64 for each, where it begins, where it ends, and which it is.
+        sizes: the text's bytes, where the first line begins, where the last ends, how many, cells of each; and how many
+            cells may be of other kinds, in place of which it is told how many are.
         numbers: row-major, all lines' cells, NaN where there is none.
 
     Returns:
-        How many cells are empty; -1 where a line is of another kind, or a number may not be the nearest.
+        How many cells are empty; -1 where a line has another number of them, or too many are of other kinds.
     """
-    start, end, n_columns = sizes[1], sizes[2], sizes[4]
+    start, end, n_columns, n_free = sizes[1], sizes[2], sizes[4], sizes[5]
     n_cells = sizes[3] * n_columns
     text = array_at(arrays[0], sizes[0], np.uint8)
     powers = array_at(arrays[1], _LARGEST_POWER + 1, np.float64)
+    others = array_at(arrays[2], (n_free, TOLD), np.int64)
     matrix = array_at(numbers, n_cells, np.float64)
-    n_empty, cell, column = 0, 0, 0
+    n_empty, n_told, cell, column = 0, 0, 0, 0
     for base in range(start, end + 1, BYTES):
         ends = places_of(text, base, _COMMA, _NEWLINE) if base + BYTES <= end else _last_ends(text, base, end)
         while ends != 0:
             after = stop = base + lowest_bit(ends)
             ends &= ends - np.uint64(1)
-            letter = text[after] if after < end else _NEWLINE
             column += 1
-            if column < n_columns:
-                if letter != _COMMA or cell >= n_cells:
-                    return -1
-            else:
-                if letter != _NEWLINE or cell >= n_cells:
-                    return -1
-                if after > start and text[after - 1] == _RETURN:
-                    stop -= 1
+            if column == n_columns:
+                stop -= after > start and text[after - 1] == _RETURN
                 column = 0
-            is_empty = _read(text, powers, start, stop, matrix, cell)
-            if is_empty < 0:
+            if cell == n_cells or (after == end or text[np.uintp(after)] == _NEWLINE) != (column == 0):
                 return -1
-            n_empty += is_empty
+            if stop == start:
+                matrix[cell] = np.nan
+                n_empty += 1
+            elif not _read(text, powers, start, stop, matrix, cell):
+                if n_told == n_free:
+                    return -1
+                others[n_told, 0], others[n_told, 1], others[n_told, 2] = start, stop, cell
+                n_told += 1
             cell += 1
             start = after + 1
+    sizes[5] = n_told
     if cell < n_cells or (n_columns == 1 and n_empty > 0):  # the empty cell of one column is a blank line
         return -1
     return n_empty
@@ -92,34 +97,34 @@ def _last_ends(text: Array, base: int, end: int) -> np.uint64:
 
 
 @lean_inner_kernel
-def _read(text: Array, powers: FloatArray, start: int, stop: int, matrix: FloatArray, cell: int) -> int:
-    """Read one cell: 0 if it is a number, 1 if it is empty, -1 if it is anything else."""
-    if stop == start:
-        matrix[cell] = np.nan
-        return 1
-    is_negative = text[start] == _MINUS
+def _read(text: Array, powers: FloatArray, start: int, stop: int, matrix: FloatArray, cell: int) -> bool:
+    """Read a number; whether it is one, and surely the nearest."""
+    # Places are unsigned where it matters, for numba looks whether others count from an array's end.
+    is_negative = text[np.uintp(start)] == _MINUS
     first = start + 1 if is_negative else start
     length = stop - first
-    digits, n_behind = 0, _NO_NUMBER
     if 0 < length <= _WORD and stop >= _WORD:
         letters, n_behind = _without_point(_last_of(text, stop, length))
-        digits = _eight_digits(letters)
-        if length == 1 and n_behind != _NO_POINT:  # a point alone
-            return -1
-    elif _WORD < length <= _TWO_WORDS and stop >= _TWO_WORDS:
-        digits, n_behind = _two_words(text, stop, length)
-    power = -max(n_behind, 0)
-    if n_behind == _NO_NUMBER:
-        digits, power = _letter_by_letter(text, first, stop)
+        if n_behind == _NO_POINT or (n_behind >= 0 and length > 1):
+            value = np.float64(_eight_digits(letters)) / powers[np.uintp(max(n_behind, 0))]
+            matrix[np.uintp(cell)] = -value if is_negative else value
+            return True
+    digits, power = _many_letters(text, first, stop)
     if digits > _EXACT or power > _LARGEST_POWER or power < -_LARGEST_POWER:
-        return -1
-    value = np.float64(digits)
-    if power > 0:
-        value *= powers[power]
-    else:
-        value /= powers[-power]
+        return False
+    value = np.float64(digits) * powers[power] if power > 0 else np.float64(digits) / powers[-power]
     matrix[cell] = -value if is_negative else value
-    return 0
+    return True
+
+
+@lean_inner_kernel
+def _many_letters(text: Array, first: int, stop: int) -> tuple[int, int]:
+    """Digits of a number without a sign, and the power of ten to multiply them by, a large one if it is none."""
+    if _WORD < stop - first <= _TWO_WORDS and stop >= _TWO_WORDS:
+        digits, n_behind = _two_words(text, stop, stop - first)
+        if n_behind != _NO_NUMBER:
+            return digits, -max(n_behind, 0)
+    return _letter_by_letter(text, first, stop)
 
 
 @lean_inner_kernel
@@ -171,20 +176,30 @@ def _eight_digits(letters: np.uint64) -> Any:
 
 
 @lean_inner_kernel
+def _next_digits(text: Array, place: int, stop: int, digits: int) -> tuple[int, int]:
+    """How many digits are read at once, and the number with them behind it."""
+    if place + _WORD <= stop and digits < _FEW:
+        letters = word(text, place) ^ np.uint64(_ZEROS)
+        if ((letters + np.uint64(_ABOVE_NINE)) | letters) & np.uint64(_HIGH) == 0:
+            return _WORD, digits * 100_000_000 + _eight_digits(letters)
+    return 1, digits * 10 + (text[place] - _ZERO)
+
+
+@lean_inner_kernel
 def _letter_by_letter(text: Array, place: int, stop: int) -> tuple[int, int]:
-    """Digits of a number without a sign, and the power of ten to multiply them by, a large one if it is none."""
-    digits, n_digits, n_read, power, is_behind = 0, 0, 0, 0, False
+    """The same of any number."""
+    digits, n_read, power, is_behind = 0, 0, 0, False
     while place < stop and (_ZERO <= text[place] <= _NINE or (text[place] == _POINT and not is_behind)):
+        step = 1
         if text[place] == _POINT:
             is_behind = True
         else:
-            digits = digits * 10 + (text[place] - _ZERO)
-            n_digits += digits > 0
-            n_read += 1
-            power -= is_behind
-            if n_digits > _MOST_DIGITS:
+            if digits >= _MANY:
                 return 0, _NO_POWER
-        place += 1
+            step, digits = _next_digits(text, place, stop, digits)
+            n_read += step
+            power -= step * is_behind
+        place += step
     if n_read == 0:
         return 0, _NO_POWER
     if place < stop and (text[place] == _LOWER_E or text[place] == _UPPER_E):

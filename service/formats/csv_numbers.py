@@ -11,13 +11,18 @@ from functools import partial
 
 import numpy as np
 
-from learners.decimal_rows import POWERS, decimal_rows
+from learners.decimal_rows import POWERS, TOLD, decimal_rows
+from learners.table import parse_number
+from learners.types import FloatArray
 from service.formats.halves import HALVED_BYTES, beside
 from service.formats.json_numbers import Numbers, count_letter, matrix_of
 from service.formats.yyjson import PADDING, parsed
 
 #: Texts from which on machine code is worth its memory.
 _LONG = 150_000
+#: Cells that it may leave to others in a half of a text; more take yyjson less time. And of the first line one of so
+#: many.
+_FREE, _FREE_OF_FIRST = 1_000, 8
 _NULL = b"null"
 #: The last of the letters with which numbers, commas and brackets are written, and nulls too; the plus is the first.
 _LAST_LETTER, _LAST_OF_NULL = b"e", b"u"
@@ -41,29 +46,45 @@ def read_csv_numbers(body: bytes, begin: int, n_columns: int) -> Numbers | None:
 
 
 def _by_machine_code(body: bytes, begin: int, n_columns: int) -> Numbers | None:
-    """The same; None too where there are numbers of many digits, or no machine code yet."""
-    function = decimal_rows.loaded
-    if function is None:
+    """The same; None too where many numbers are of many digits, or there is no machine code yet."""
+    if decimal_rows.loaded is None:
         decimal_rows.is_wanted |= len(body) >= _LONG
         return None
     end = len(body)
+    second = body.find(b"\n", begin) + 1 or end
+    if _read_decimals(body, (begin, second), np.empty((1, n_columns)), n_columns // _FREE_OF_FIRST) is None:
+        return None
     cut = body.find(b"\n", (begin + end) // 2) + 1 if end - begin >= HALVED_BYTES else 0
     parts = [(begin, cut), (cut, end)] if begin < cut < end else [(begin, end)]
-    n_lines = [count_letter(body, b"\n", *part) for part in parts]
-    n_lines[-1] += not body.endswith(b"\n")
-    if not 0 < sum(n_lines) * n_columns <= end - begin + 1:  # a cell takes a letter, or a comma at least
+    ends = np.cumsum([count_letter(body, b"\n", *part) for part in parts])
+    ends[-1] += not body.endswith(b"\n")
+    if not 0 < ends[-1] * n_columns <= end - begin + 1:  # a cell takes a letter, or a comma at least
         return None
-    cells = np.empty((sum(n_lines), n_columns))
-    addresses = np.array([np.frombuffer(body, np.uint8).ctypes.data, POWERS.ctypes.data], np.uint64)
+    cells = np.empty((ends[-1], n_columns))
+    works = [partial(_read_decimals, body, *one, _FREE) for one in zip(parts, np.split(cells, ends[:-1]), strict=True)]
+    others = [beside(work) for work in works[:-1]]
+    n_empty = [works[-1](), *(other() for other in others)]
+    return None if None in n_empty else Numbers(cells, not any(n_empty))
 
-    def read(part: int) -> int:
-        sizes = np.array([end, *parts[part], n_lines[part], n_columns])
-        found = cells[sum(n_lines[:part]) :].ctypes.data
-        return function(addresses.ctypes.data, sizes.ctypes.data, found)
 
-    others = [beside(partial(read, part)) for part in range(len(parts) - 1)]
-    n_empty = [read(len(parts) - 1), *(other() for other in others)]
-    return None if min(n_empty) < 0 else Numbers(cells, not any(n_empty))
+def _read_decimals(body: bytes, part: tuple[int, int], cells: FloatArray, n_free: int) -> int | None:
+    """Read lines between two places into rows; how many cells are empty, None where they are no rows of numbers.
+
+    Some cells may be others than machine code knows, for which ``parse_number`` is asked, as the general way asks it.
+    """
+    if decimal_rows.loaded is None:
+        raise TypeError("there is no machine code")
+    told = np.empty((n_free, TOLD), np.int64)
+    addresses = np.array([np.frombuffer(body, np.uint8).ctypes.data, POWERS.ctypes.data, told.ctypes.data], np.uint64)
+    sizes = np.array([len(body), *part, *cells.shape, n_free])
+    n_empty = decimal_rows.loaded(addresses.ctypes.data, sizes.ctypes.data, cells.ctypes.data)
+    for start, stop, cell in told[: sizes[-1]].tolist() if n_empty >= 0 else ():
+        text = body[start:stop].decode("ascii", "replace")
+        number = parse_number(text) if text.strip() == text else None
+        if number is None:
+            return None
+        cells.flat[cell] = number
+    return None if n_empty < 0 else n_empty
 
 
 def _by_yyjson(body: bytes, begin: int, n_columns: int) -> Numbers | None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from learners.decimal_rows import POWERS, decimal_rows
+from learners.decimal_rows import POWERS, TOLD, decimal_rows
 from learners.types import FloatArray
 
 pytestmark = pytest.mark.usefixtures("native_folder")
@@ -27,15 +27,16 @@ TEXTS = st.builds(
 )
 
 
-def read(text: bytes, n_columns: int, begin: int = 0) -> tuple[FloatArray, int] | None:
-    """The lines of a text from a place on, and how many cells are empty."""
+def read(text: bytes, n_columns: int, begin: int = 0, free: int = 0) -> tuple[FloatArray, int, list[list[int]]] | None:
+    """The lines of a text from a place on, how many cells are empty, and what is told of those left to others."""
     assert decimal_rows.loaded is not None
     n_lines = text.count(b"\n", begin) + (not text.endswith(b"\n"))
     found = np.full((n_lines, n_columns), 7.0)
-    addresses = np.array([np.frombuffer(text, np.uint8).ctypes.data, POWERS.ctypes.data], np.uint64)
-    sizes = np.array([len(text), begin, len(text), n_lines, n_columns])
+    told = np.zeros((free, TOLD), np.int64)
+    addresses = np.array([np.frombuffer(text, np.uint8).ctypes.data, POWERS.ctypes.data, told.ctypes.data], np.uint64)
+    sizes = np.array([len(text), begin, len(text), n_lines, n_columns, free])
     n_empty = decimal_rows.loaded(addresses.ctypes.data, sizes.ctypes.data, found.ctypes.data)
-    return None if n_empty < 0 else (found, n_empty)
+    return None if n_empty < 0 else (found, n_empty, told[: sizes[-1]].tolist())
 
 
 def one(text: str, before: int = 0, behind: int = 0) -> float | None:
@@ -117,6 +118,19 @@ OTHERS += [" 1", "1 ", "12345678.90123.4", "1.2345678.9", "123456789012345.6.", 
 @pytest.mark.parametrize("distance", [0, 1, 30])
 def test_anything_else_is_left_to_others(text: str, distance: int) -> None:
     assert one(text, distance, distance) is None
+
+
+def test_some_cells_may_be_left_to_others() -> None:
+    text = b"a,1,0.30000000000000004\n,2.5,x y\n3,nan,4"
+    assert read(text, 3, free=3) is None
+    found = read(text, 3, free=4)
+    assert found is not None
+    cells, n_empty, told = found
+    assert [(text[start:stop], cell) for start, stop, cell in told] == [
+        (b"a", 0), (b"0.30000000000000004", 2), (b"x y", 5), (b"nan", 7)
+    ]  # fmt: skip
+    assert (cells[0, 1], cells[1, 1], cells[2, 0], cells[2, 2], n_empty) == (1.0, 2.5, 3.0, 4.0, 1)
+    assert np.isnan(cells[1, 0])
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

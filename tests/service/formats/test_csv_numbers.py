@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -72,6 +73,18 @@ def test_numbers_of_many_digits_are_read_by_yyjson(monkeypatch: pytest.MonkeyPat
     assert read_csv_numbers(body, 0, 4) is None
 
 
+def test_some_numbers_of_many_digits_are_read_one_by_one(native_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = lines_of(20_000, 0.0, 9)
+    lines[7::100] = ["0.30000000000000004,-1e-300,2.5e300,123456789012345678901"] * 200
+    body = "\n".join(lines).encode()
+    monkeypatch.setattr(yyjson, "_library", lambda: None)
+    read = read_csv_numbers(body, 0, 4)
+    assert read is not None
+    assert read.cells.tobytes() == numbers(lines).tobytes()
+    lines[9] = "1,2,3,1e999"
+    assert read_csv_numbers("\n".join(lines).encode(), 0, 4) is None
+
+
 @pytest.mark.parametrize(
     "line",
     [b"1,2],[3,4", b"1,2,3", b"1,2,3,4,5", b"", b"1,2,3,null", b"1,2,3, 4", b'1,2,3,"4"', b"1,2,3,x", b"1,2,3\r4"],
@@ -96,7 +109,9 @@ def test_a_minus_before_zero_is_kept_where_the_general_way_keeps_it(way: str) ->
 
 @pytest.mark.parametrize("way_", WAYS)
 @pytest.mark.usefixtures("native_folder")
-@given(text=st.text("0019.,,,-+eE \r\n\n\"'", max_size=60), n_columns=st.integers(1, 3))
+@given(
+    text=st.text("0019.,,,-+eE \r\n\n\"'", max_size=60) | st.text("019.,-e\n", max_size=60), n_columns=st.integers(1, 3)
+)
 def test_what_is_read_is_what_the_general_way_reads(way_: str, text: str, n_columns: int) -> None:
     header = ",".join("abc"[:n_columns]) + "\n"
     with pytest.MonkeyPatch.context() as patch:
