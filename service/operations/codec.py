@@ -5,7 +5,7 @@ bodies in which every row has every column of the model, once, with values whose
 doubt, and returns None at the slightest surprise, upon which the caller goes the general way.
 
 Bodies are decoded by msgspec into types made for the model's columns; large matrices of nothing but
-numbers by yyjson (:mod:`service.formats.json_numbers`).
+numbers by yyjson (:mod:`service.formats.json_numbers`), and CSV by machine code (:mod:`service.formats.csv_numbers`).
 """
 
 from __future__ import annotations
