@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,12 +17,15 @@ import numpy as np
 from learners.base import Classifier, Learner, Progress, no_progress
 from learners.errors import DataError, numbered_by
 from learners.evaluation.crossval import prepared
+from learners.evaluation.failing import AllFailed, Failed, Failure, refusals, told
 from learners.evaluation.fold import MakeLearner, answer
 from learners.evaluation.folds import dealing_order
+from learners.evaluation.judging import Judging
 from learners.evaluation.metrics import log_loss
 from learners.types import FloatArray
 
-_FIRST_BLOCK = 8
+#: Rows that are told without help.
+FIRST_BLOCK = 8
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,65 @@ def two_part(model_bits: float, actual: Any, probabilities: FloatArray) -> Descr
     return DescriptionLength(model_bits + class_bits(actual, probabilities), uniform)
 
 
+def n_blocks(n_rows: int) -> int:
+    """Into how many blocks rows are parted after the first."""
+    count, known = 0, FIRST_BLOCK
+    while known < n_rows:
+        count, known = count + 1, 2 * known
+    return count
+
+
+def block(
+    make_learner: MakeLearner,
+    table: Any,
+    target: Any,
+    number: int,
+    seed: int = 0,
+    *,
+    judging: Judging | None = None,
+    progress: Progress = no_progress,
+) -> dict[str, Any]:
+    """What it takes to tell one block, from 1: ``known`` rows that were told before, its own ``rows``, ``bits``.
+
+    A block is told without help, in log2 K bits a row, where the learner cannot learn from the rows before it;
+    ``failure`` has the reason then.
+
+    Args:
+        make_learner: of a classifier.
+        judging: what rows are numbered by in errors.
+    """
+    make, data, truth = prepared(make_learner, table, target)
+    model = make()
+    n_classes, order = len(truth.column.levels), dealing_order(len(truth), seed, None)
+    known = FIRST_BLOCK * 2 ** (number - 1)
+    rows, learned = order[known : 2 * known], np.sort(order[:known])
+    sizes = {"known": known, "rows": len(rows)}
+    try:
+        with refusals(), numbered_by((judging or Judging()).numbers(learned)):
+            model.fit(data.take(learned), truth.take(learned), progress=progress)
+    except Failed as failed:
+        return sizes | {"bits": len(rows) * float(np.log2(n_classes)), "failure": failed.failure.to_json()}
+    found = answer(model, data.take(rows), truth.take(rows), rows)
+    if found.probabilities is None:
+        raise RuntimeError("a classifier gives probabilities")
+    return sizes | {"bits": class_bits(truth.codes[rows], (known * found.probabilities + 1) / (known + n_classes))}
+
+
+def whole_length(n_rows: int, n_classes: int, blocks: Sequence[Mapping[str, Any]]) -> DescriptionLength:
+    """The length from those of all blocks after the first, which is told without help.
+
+    Raises:
+        AllFailed: no block could be learned for.
+    """
+    failures = [({"known": one["known"]}, Failure.from_json(one["failure"])) for one in blocks if "failure" in one]
+    if blocks and len(failures) == len(blocks):
+        raise AllFailed(f"none of the {len(blocks)} blocks can be learned for: {told(failures)}", failures)
+    equal = float(np.log2(n_classes))
+    first = min(FIRST_BLOCK, n_rows) * equal
+    bits = first + sum(one["bits"] for one in blocks)
+    return DescriptionLength(bits, n_rows * equal, tuple((one["known"], one["bits"]) for one in blocks))
+
+
 def prequential(
     make_learner: Learner | MakeLearner, table: Any, target: Any, seed: int = 0, *, progress: Progress = no_progress
 ) -> DescriptionLength:
@@ -64,27 +127,14 @@ def prequential(
 
     Raises:
         DataError: the target is no class.
+        AllFailed: the learner can learn from none of the blocks.
     """
     make, data, truth = prepared(make_learner, table, target)
     if not isinstance(make(), Classifier):
         raise DataError("description lengths are of classes; the target is numeric", field=truth.column.name)
-    n_classes = len(truth.column.levels)
-    order = dealing_order(len(truth), seed, None)
-    known = min(_FIRST_BLOCK, len(order))
-    bits = known * float(np.log2(n_classes))
     blocks = []
-    while known < len(order):
-        rows = order[known : 2 * known]
-        model = make()
-        learned = np.sort(order[:known])
-        with numbered_by(learned):
-            model.fit(data.take(learned), truth.take(learned))
-        found = answer(model, data.take(rows), truth.take(rows), rows)
-        if found.probabilities is None:
-            raise RuntimeError("a classifier gives probabilities")
-        block = class_bits(truth.codes[rows], (known * found.probabilities + 1) / (known + n_classes))
-        blocks.append((known, block))
-        bits += block
-        known += len(rows)
-        progress(known / len(order), f"{known} of {len(order)} rows told")
-    return DescriptionLength(bits, len(order) * float(np.log2(n_classes)), tuple(blocks))
+    for number in range(1, n_blocks(len(truth)) + 1):
+        blocks.append(block(make, data, truth, number, seed))
+        done = blocks[-1]["known"] + blocks[-1]["rows"]
+        progress(done / len(truth), f"{done} of {len(truth)} rows told")
+    return whole_length(len(truth), len(truth.column.levels), blocks)

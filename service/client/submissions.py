@@ -97,6 +97,27 @@ class Submissions(Connection):
             request["shares"] = list(shares)
         return self.submit(request, idempotency_key=idempotency_key)
 
+    def bias_variance(
+        self,
+        dataset: str,
+        *,
+        target: str,
+        learner: str,
+        rounds: int | None = None,
+        idempotency_key: str | None = None,
+        **more: Any,
+    ) -> Json:
+        """Submit a decomposition of the error into bias and variance, by ``rounds`` bootstrap samples of each split."""
+        request = {"kind": "bias-variance", "dataset": dataset, "target": target, "learner": learner, **more}
+        return self.submit(request | given({"rounds": rounds}), idempotency_key=idempotency_key)
+
+    def description_length(
+        self, dataset: str, *, target: str, learner: str, idempotency_key: str | None = None, **more: Any
+    ) -> Json:
+        """Submit the count of the bits in which the classes can be told with the learner's help (MDL)."""
+        request = {"kind": "description-length", "dataset": dataset, "target": target, "learner": learner, **more}
+        return self.submit(request, idempotency_key=idempotency_key)
+
     def evaluate(
         self,
         ref: str,

@@ -87,6 +87,26 @@ _EXAMPLES = {
             "shares": [0.1, 0.3, 1.0],
         },
     },
+    "bias-variance": {
+        "summary": "How much of the error is bias, and how much varies with the rows learned from",
+        "value": {
+            "kind": "bias-variance",
+            "dataset": "ds_0a1b2c3d4e5f6g7h8i9j0k1l2m",
+            "target": "class",
+            "learner": "decision-tree-classifier",
+            "evaluation": {"method": "hold-out", "fraction": 0.3},
+            "rounds": 50,
+        },
+    },
+    "description-length": {
+        "summary": "In how many bits the classes can be told with a learner's help (MDL)",
+        "value": {
+            "kind": "description-length",
+            "dataset": "ds_0a1b2c3d4e5f6g7h8i9j0k1l2m",
+            "target": "class",
+            "learner": "decision-tree-classifier",
+        },
+    },
     "evaluate": {
         "summary": "Judge a version on a dataset, against another",
         "value": {
@@ -127,8 +147,8 @@ def submit_job(
         Header(max_length=operations.KEY_LENGTH, description="the same key with the same request finds the same job"),
     ] = None,
 ) -> dict[str, Any]:
-    """Queue a training, evaluation, selection, learning curve or prediction. Once this has answered 202 the job is
-    kept and will be done.
+    """Queue a training, an evaluation of any kind, a selection or a prediction. Once this has answered 202 the job
+    is kept and will be done.
     """
     request = body.model_dump(exclude_unset=True)
     return _accepted(response, operations.submit(services.store, who.workspace, request, idempotency_key))

@@ -8,7 +8,16 @@ from pydantic import Field
 
 from service.schemas.base import Answer, RequestBody, ShortText, Timestamp
 
-JobKind = Literal["train", "cross-validate", "select", "learning-curve", "evaluate", "predict"]
+JobKind = Literal[
+    "train",
+    "cross-validate",
+    "select",
+    "learning-curve",
+    "bias-variance",
+    "description-length",
+    "evaluate",
+    "predict",
+]
 StateName = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 _NAME = {"pattern": r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"}
 _NAME_RULE = "1 to 128 letters, digits and ._-, the first a letter or digit"
@@ -115,8 +124,7 @@ class Output(RequestBody):
 class JobRequest(RequestBody):
     """A piece of work to be done in the background.
 
-    `train`, `cross-validate`, `select` and `learning-curve` need `learner` and, unless that learns without one,
-    `target`; `evaluate` and `predict` need `version`.
+    `evaluate` and `predict` need `version`, all other kinds `learner` and, unless that learns without one, `target`.
     """
 
     kind: JobKind
@@ -135,11 +143,14 @@ class JobRequest(RequestBody):
     evaluation: Evaluation | None = Field(
         None,
         description="default: 10 folds, none for train; of `select` it judges each candidate; of `evaluate` it "
-        "holds `utility` alone",
+        "holds `utility` alone; not of `description-length`",
     )
     selection: Selection | None = Field(None, description="select only")
     shares: list[Annotated[float, Field(gt=0, le=1)]] | None = Field(
         None, min_length=1, max_length=100, description="learning-curve only: shares of the training rows, ascending"
+    )
+    rounds: Annotated[int, Field(ge=2, le=2000)] | None = Field(
+        None, description="bias-variance only: bootstrap samples of each split's training rows; default 50"
     )
     version: Annotated[str, Field(max_length=300)] | None = Field(
         None, description="evaluate and predict: `name`, `name:3` or `name@alias`", examples=["credit@champion"]
@@ -169,7 +180,8 @@ class Job(Answer):
     request: dict[str, Any] = Field(description="the request with every default filled in")
     result: dict[str, Any] | None = Field(
         description="what was found: `evaluation` (metrics with intervals), `selection` (each candidate's metrics, or "
-        "its `failure`), `curve`, `curves`, `comparison`, `predictions`, `training_notes` (what the fit chose, found "
+        "its `failure`), `curve`, `decomposition` (bias and variance), `description` (bits), `curves`, `comparison`, "
+        "`predictions`, `training_notes` (what the fit chose, found "
         "and warns of beside its parameters), "
         "and `model`, the version that was registered"
     )

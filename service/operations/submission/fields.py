@@ -11,12 +11,14 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "cross-validate": _LEARNING,
     "select": (*_LEARNING, "selection", "model"),
     "learning-curve": (*_LEARNING, "shares"),
+    "bias-variance": (*_LEARNING, "rounds"),
+    "description-length": ("target", "learner", "parameters", "features", "excluded"),
     "evaluate": ("version", "against", "weights", "evaluation"),
     "predict": ("version", "output"),
 }
 KINDS = tuple(FIELDS)
 #: Kinds that fit a learner which the request names.
-LEARNING_KINDS = ("train", "cross-validate", "select", "learning-curve")
+LEARNING_KINDS = ("train", "cross-validate", "select", "learning-curve", "bias-variance", "description-length")
 _NEEDED = {kind: ("target", "learner") if kind in LEARNING_KINDS else ("version",) for kind in KINDS}
 _OF_ALL = ("kind", "dataset", "seed")
 

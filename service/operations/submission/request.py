@@ -19,6 +19,7 @@ from service.operations.submission.evaluation import METHODS, SPLITTING, evaluat
 from service.operations.submission.fields import KINDS, LEARNING_KINDS, check_fields
 from service.operations.submission.model import model
 from service.operations.submission.parameters import check_columns, parameters
+from service.operations.submission.repeated import blocks, rounds
 from service.operations.submission.selection import selection, shares
 from service.operations.submission.version import against, judged_by, n_parts, output, version
 from service.store.tables import Dataset
@@ -54,8 +55,8 @@ def check_submission(session: Session, workspace: str, request: Mapping[str, Any
 
 def _learning(asked: Asked, kind: str) -> dict[str, Any]:
     """What the kinds have that fit a learner."""
-    methods = SPLITTING if kind in ("select", "learning-curve") else METHODS
-    judged = evaluation(asked, needed=kind != "train", methods=methods)
+    methods = SPLITTING if kind in ("select", "learning-curve", "bias-variance") else METHODS
+    judged = evaluation(asked, needed=kind not in ("train", "description-length"), methods=methods)
     normal = {
         "target": target(asked),
         "learner": asked.request.get("learner"),
@@ -71,6 +72,10 @@ def _learning(asked: Asked, kind: str) -> dict[str, Any]:
         normal["selection"] = selection(asked, judged)
     if kind == "learning-curve" and judged["method"] in methods:
         normal["shares"] = shares(asked, judged)
+    if kind == "bias-variance" and judged["method"] in methods:
+        normal["rounds"] = rounds(asked, judged)
+    if kind == "description-length":
+        normal["blocks"] = blocks(asked)
     return normal
 
 

@@ -8,7 +8,15 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from learners.base import Progress
-from service.operations.work import learning_curve, predicting, selecting, training, version
+from service.operations.work import (
+    bias_variance,
+    description_length,
+    learning_curve,
+    predicting,
+    selecting,
+    training,
+    version,
+)
 from service.operations.work.kernels import telling_of_compiling
 from service.operations.work.part import Kind, Part, Request, Result, Results, opened
 from service.operations.work.refusing import naming_weights
@@ -19,6 +27,8 @@ KINDS: Mapping[str, Kind] = {
     "cross-validate": training.KIND,
     "select": selecting.KIND,
     "learning-curve": learning_curve.KIND,
+    "bias-variance": bias_variance.KIND,
+    "description-length": description_length.KIND,
     "evaluate": version.KIND,
     "predict": predicting.KIND,
 }

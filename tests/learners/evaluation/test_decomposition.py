@@ -7,12 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learners.base import no_progress
 from learners.checks.require import require_json
 from learners.errors import DataError, ParameterError
-from learners.evaluation import Plan
-from learners.evaluation.decomposition import decompose, squared, zero_one
-from learners.evaluation.description import class_bits, prequential, two_part
+from learners.evaluation import Judging, Plan
+from learners.evaluation.decomposition import bias_variance, decompose, squared, zero_one
+from learners.evaluation.description import class_bits, n_blocks, prequential, two_part
+from learners.evaluation.failing import AllFailed
 from learners.evaluation.folds import dealing_order
+from learners.params import integer, learner
 from learners.table import Column, Kind, Series, Table
 from learners.trees import DecisionTreeClassifier
 from tests.learners.examples import Majority, Mean
@@ -61,6 +64,55 @@ def test_samples_are_drawn_from_the_training_rows_alone():
     values[split.test] = 3.0
     found = decompose(Mean(), Table.from_array(np.zeros((40, 1))), values, split, rounds=5)
     assert (found.error, found.bias, found.variance) == (9.0, 9.0, 0.0)
+
+
+@given(st.integers(2, 4), st.integers(1, 6), st.integers(0, 2**32))
+def test_a_weight_counts_as_so_many_rows(rounds, rows, seed):
+    generator = np.random.default_rng(seed)
+    weights = generator.integers(0, 4, rows)
+    weights[0] += 1
+    again = np.repeat(np.arange(rows), weights)
+    codes, actual = generator.integers(0, 3, (rounds, rows)), generator.integers(0, 3, rows)
+    weighed, repeated = zero_one(codes, actual, 3, weights.astype(float)), zero_one(codes[:, again], actual[again], 3)
+    assert weighed.to_json() == pytest.approx(repeated.to_json())
+    numbers, truth = generator.normal(size=(rounds, rows)), generator.normal(size=rows)
+    weighed, repeated = squared(numbers, truth, weights.astype(float)), squared(numbers[:, again], truth[again])
+    assert weighed.to_json() == pytest.approx(repeated.to_json())
+
+
+def test_rows_without_weight_have_no_loss():
+    nothing = np.zeros(2)
+    assert zero_one(np.zeros((3, 2), int), np.zeros(2, int), 2, nothing).to_json() == {"loss": "0/1", "rounds": 3}
+    assert squared(np.zeros((3, 2)), np.zeros(2), nothing).to_json() == {"loss": "squared", "rounds": 3}
+
+
+def test_samples_are_learned_from_with_the_weights_of_their_rows():
+    # what is learned from is 5 but for rows of next to no weight: every sample's mean is 5
+    split = Plan("hold-out", fraction=0.25).splits(Series(Column("y"), np.zeros(80)))[0]
+    values, weights = np.full(80, 5.0), np.ones(80)
+    values[split.train[:20]], weights[split.train[:20]] = 1e3, 1e-12
+    values[split.test] = 7.0
+    found = decompose(Mean(), Table.from_array(np.zeros((80, 1))), values, split, 20, judging=Judging(weights=weights))
+    assert (found.error, found.bias, found.variance) == pytest.approx((4, 4, 0), abs=1e-6)
+
+
+def test_all_folds_are_the_mean_over_tested_rows():
+    generator = np.random.default_rng(6)
+    values, weights = generator.normal(size=50), generator.integers(0, 3, 50).astype(float)
+    table, plan = Table.from_array(generator.random((50, 2))), Plan(folds=3)
+    found = bias_variance(Mean(), table, values, plan, 7, 5, judging=Judging(weights=weights))
+    splits = plan.splits(Series(Column("y"), values), 5)
+    for number, fold in enumerate(found["folds"], start=1):
+        own = decompose(Mean(), table, values, splits[number - 1], 7, (5, number), judging=Judging(weights=weights))
+        tested = splits[number - 1].test
+        sizes = (fold["fold"], fold["n_train"], fold["n_test"], fold["test_weight"])
+        assert sizes == (number, 50 - len(tested), len(tested), weights[tested].sum())
+        assert {name: fold[name] for name in own.to_json()} == own.to_json()
+    assert len({fold["variance"] for fold in found["folds"]}) == 3  # each fold draws samples of its own
+    for name in ("error", "bias", "variance"):
+        expected = sum(fold["test_weight"] * fold[name] for fold in found["folds"]) / weights.sum()
+        assert found[name] == pytest.approx(expected)
+    assert found["error"] == pytest.approx(found["bias"] + found["variance"])
 
 
 def test_a_deeper_tree_has_less_bias_and_more_variance():
@@ -114,8 +166,32 @@ def test_what_can_be_learned_is_told_in_fewer_bits_than_what_cannot():
     x = generator.random((256, 1))
     column = Column("y", Kind.NOMINAL, ("a", "b"))
     clear, noise = (Series(column, codes.astype(float)) for codes in ((x[:, 0] > 0.4), generator.random(256) < 0.5))
-    learner = DecisionTreeClassifier(max_depth=2, leaf_estimate="laplace")
+    tree = DecisionTreeClassifier(max_depth=2, leaf_estimate="laplace")
     table = Table.from_array(x)
-    assert prequential(learner, table, clear, 5).bits < 0.4 * prequential(learner, table, noise, 5).bits
+    assert prequential(tree, table, clear, 5).bits < 0.4 * prequential(tree, table, noise, 5).bits
     with pytest.raises(DataError, match="numeric"):
         prequential(Mean(), table, x[:, 0])
+
+
+def test_blocks_double_until_all_rows_are_told():
+    assert [n_blocks(rows) for rows in (1, 8, 9, 16, 17, 32, 33, 1000)] == [0, 0, 1, 1, 2, 2, 3, 7]
+
+
+@learner
+class Reluctant(Majority):
+    """Learns from no fewer rows than it needs."""
+
+    needed: int = integer(9, "Least number of rows.")
+
+    def fit(self, X, y, sample_weight=None, *, progress=no_progress):
+        if X.n_rows < self.needed:
+            raise DataError(f"{X.n_rows} rows are too few")
+        return super().fit(X, y, sample_weight, progress=progress)
+
+
+def test_a_block_that_cannot_be_learned_for_is_told_without_help():
+    table, target = Table.from_array(np.zeros((64, 1))), Series(Column("y", Kind.NOMINAL, ("a", "b")), np.zeros(64))
+    found = prequential(Reluctant(needed=9), table, target)
+    assert found.bits == pytest.approx(16 - 16 * np.log2(17 / 18) - 32 * np.log2(33 / 34))
+    with pytest.raises(AllFailed, match=r"none of the 3 blocks can be learned for: .* 8 rows are too few"):
+        prequential(Reluctant(needed=65), table, target)

@@ -166,7 +166,9 @@ def test_what_is_wrong_is_said_with_what_is_allowed(shared_api: Api, shared_data
         "utility"
     )
     assert message(model={"name": "x", "alias": "y"}).endswith("in model; allowed are name, aliases, notes, tags")
-    assert message(kind=1).startswith("kind must be 'train', 'cross-validate', 'select', 'learning-curve', ")
+    assert message(kind=1).startswith(
+        "kind must be 'train', 'cross-validate', 'select', 'learning-curve', 'bias-variance', "
+    )
     assert message(model={"name": "x", "aliases": ["1"]}).startswith("an alias is not a number and not 'latest'")
     assert message(model={"name": "a b"}).startswith("a name has 1 to 128 of A-Z a-z 0-9")
     assert "the classes are 'Iris-setosa', " in message(parameters={"class_weight": {"sentosa": 1}})

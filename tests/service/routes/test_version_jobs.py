@@ -191,6 +191,10 @@ def test_the_clients_methods_submit_what_they_say(shared_api: Api) -> None:
         assert job["request"]["against"]["version"] == 1
         job = client.learning_curve(dataset, target="y", learner="decision-tree-classifier", shares=[0.5, 1.0])
         assert job["request"]["shares"] == [0.5, 1.0]
+        job = client.bias_variance(dataset, target="y", learner="decision-tree-classifier", rounds=9, seed=3)
+        assert (job["request"]["rounds"], job["request"]["seed"]) == (9, 3)
+        job = client.description_length(dataset, target="y", learner="decision-tree-classifier")
+        assert job["request"]["kind"] == "description-length"
         selection = {"method": "size", "size": "max_leaves"}
         job = client.select(
             dataset, target="y", learner="decision-tree-classifier", selection=selection, model="n",
