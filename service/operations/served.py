@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import isfinite
 from typing import Any
@@ -27,10 +27,11 @@ from learners.trees.descent import Descent
 from learners.trees.estimator import TreeEstimator
 from learners.trees.model_tree.fitted import FittedModelTree
 from learners.trees.traverse import PackedTree
-from learners.types import FloatArray, Scalar
+from learners.types import FloatArray
 from service.formats.written_numbers import PLAIN, NumberSyntax
 from service.operations.codec import RowCodec, to_matrix
 from service.operations.decision import Decision
+from service.operations.identity import Identity
 from service.operations.json_text import encode_json
 from service.operations.known_answers import KnownAnswers, KnownLeaves
 from service.operations.long_work import parts, pause
@@ -52,27 +53,6 @@ _FEW_ROWS = 4
 _FEW_ASKED, _QUICK_CELLS = 16, 2_000_000
 #: Steps of the first part of a long answer: at most some tenths of a second.
 _STEPS_AT_ONCE = 250_000
-
-
-@dataclass(frozen=True)
-class Identity:
-    """Which version answers, and what its answers are.
-
-    Attributes:
-        fingerprint: tells it from a deleted version of the same name and number: the beginning of its file's sha256.
-    """
-
-    workspace: str
-    name: str
-    version: int
-    task: str
-    fingerprint: str = ""
-    classes: tuple[Scalar, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """The members with which every answer begins."""
-        record: dict[str, Any] = {"model": self.name, "version": self.version, "task": self.task}
-        return record | ({"classes": list(self.classes)} if self.task == "classification" else {})
 
 
 class ServedModel:

@@ -20,7 +20,8 @@ from service import registry
 from service.errors import NotFound, ServiceError
 from service.formats.written_numbers import NumberSyntax
 from service.logs import logger
-from service.operations.served import Identity, ServedModel
+from service.operations.identity import Identity
+from service.operations.served import ServedModel
 from service.store import changes
 from service.store.blobs import Blobs
 from service.store.session import Store

@@ -17,8 +17,8 @@ from learners.neural.recurrent.state import StateError
 from learners.table import Table
 from learners.types import FloatArray
 from service.errors import Conflict, Fault, Invalid, TooLarge
+from service.operations.explanation.reasoning import Rows, warnings_of
 from service.operations.predict import MAX_NAMES, refuse_if_all_bad
-from service.operations.reasoning import Rows, warnings_of
 from service.operations.rows import Options, encode_records
 from service.operations.served import ServedModel
 

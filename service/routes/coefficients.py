@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import Depends, Query, Request, Response
 
 from service.deps import Reader, ServicesHere
-from service.operations.coefficients import coefficients_json, formula_text, sql_text
+from service.operations.explanation.coefficients import coefficients_json, formula_text, sql_text
 from service.operations.json_text import encode_json
 from service.routes.models import Reference
 from service.schemas.contributions import Coefficients

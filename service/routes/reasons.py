@@ -9,12 +9,12 @@ from fastapi import Body, Depends, Query, Request, Response
 from service.deps import Predictor, Reader, ServicesHere
 from service.errors import Fault, Invalid
 from service.fault_json import describer
-from service.operations.counterfactuals import Wanted, find_counterfactuals, scales_of
-from service.operations.importances import Shuffled, importances, shuffled_importances
+from service.operations.explanation.counterfactuals import Wanted, find_counterfactuals, scales_of
+from service.operations.explanation.importances import Shuffled, importances, shuffled_importances
+from service.operations.explanation.questions import ask_next
+from service.operations.explanation.reasoning import Rows
 from service.operations.json_text import encode_json
 from service.operations.policies import under_policies
-from service.operations.questions import ask_next
-from service.operations.reasoning import Rows
 from service.operations.rows import Options
 from service.operations.stored_rows import Shelf
 from service.routes.models import Reference

@@ -7,11 +7,11 @@ from typing import Annotated, Literal, NamedTuple
 from fastapi import Depends, Path, Query, Request, Response
 
 from service.deps import Cursor, Reader, ServicesHere, Trainer
+from service.operations.explanation.rule_support import refuse_dataset, refuse_simplified, rows_of, rules_on
+from service.operations.explanation.rules import Paging, Sql, SqlForm, rules_json, rules_text
+from service.operations.explanation.surrogates import refuse_as_text, surrogate_rules
 from service.operations.json_text import encode_json
-from service.operations.rule_support import refuse_dataset, refuse_simplified, rows_of, rules_on
-from service.operations.rules import Paging, Sql, SqlForm, rules_json, rules_text
 from service.operations.stored_rows import Shelf
-from service.operations.surrogates import refuse_as_text, surrogate_rules
 from service.routes.models import Reference
 from service.schemas.rule_support import RowsOfRule, RulesOnDataset, SurrogateRules
 from service.schemas.rules import Rules

@@ -7,8 +7,8 @@ from typing import Annotated
 from fastapi import Body, Response
 
 from service.deps import Predictor, ServicesHere
+from service.operations.explanation.reasoning import Rows
 from service.operations.json_text import encode_json
-from service.operations.reasoning import Rows
 from service.operations.stepping import feed
 from service.routes.models import Reference
 from service.schemas.steps import Steps, StepsRequest

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from fastapi import Body, Depends, Query, Request, Response
 
 from service.deps import Predictor, Reader, ServicesHere
+from service.operations.explanation.tree import tree_json
+from service.operations.explanation.tree_picture import MOST_LEAVES, View, lit_picture, tree_picture
 from service.operations.json_text import encode_json
 from service.operations.rows import Options
-from service.operations.tree import tree_json
-from service.operations.tree_picture import MOST_LEAVES, View, lit_picture, tree_picture
 from service.routes.models import Reference
 from service.schemas.trees import LitRow, Tree
 from service.web.openapi import errors

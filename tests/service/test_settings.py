@@ -19,8 +19,8 @@ from learners.reasons.searches.combined_search import MAX_CUTS
 from learners.reasons.searches.rule_search import MAX_REGIONS
 from learners.reasons.work import MAX_NODES
 from learners.reasons.work import MAX_WORK as MAX_NODES_OF_ALL
-from service.operations.importances import MAX_ANSWERS, MAX_SLOW_ANSWERS
-from service.operations.reasoning import MAX_COMBINED_WORK, MAX_LABELS, MAX_ROWS, MAX_WORK
+from service.operations.explanation.importances import MAX_ANSWERS, MAX_SLOW_ANSWERS
+from service.operations.explanation.reasoning import MAX_COMBINED_WORK, MAX_LABELS, MAX_ROWS, MAX_WORK
 from service.operations.submission.selection import MAX_FITS
 from service.registry import NAME_LENGTH
 from service.schemas.reasons import MAX_COUNT

@@ -12,9 +12,10 @@ from learners.table import Column, Kind, Series, Table
 from learners.trees.cells import by_column
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.pruning.reduced_error import class_losses
-from service.operations.served import Identity, ServedModel
-from service.operations.tree import tree_json
-from service.operations.tree_picture import View, tree_picture
+from service.operations.explanation.tree import tree_json
+from service.operations.explanation.tree_picture import View, tree_picture
+from service.operations.identity import Identity
+from service.operations.served import ServedModel
 
 #: Class weights beneath ``x > 0``, where the levels p, q and s occur and r does not; and who of them is decided for.
 #: The first of the best in the order of the classes, whatever comes first in the rows; 0.1 + 0.2 is not quite 0.3.

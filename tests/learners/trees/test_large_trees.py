@@ -30,11 +30,12 @@ from learners.trees.pruning.minimum_length import prune_minimum_length
 from learners.trees.pruning.raising import prune_with_raising
 from learners.trees.pruning.reduced_error import prune_reduced_error
 from learners.types import FloatArray
-from service.operations.positions import encode_position
-from service.operations.rules import Paging, rules_json
-from service.operations.served import Identity, ServedModel
-from service.operations.tree import tree_json
-from service.operations.tree_picture import View, tree_picture
+from service.operations.explanation.positions import encode_position
+from service.operations.explanation.rules import Paging, rules_json
+from service.operations.explanation.tree import tree_json
+from service.operations.explanation.tree_picture import View, tree_picture
+from service.operations.identity import Identity
+from service.operations.served import ServedModel
 
 #: Calls that may be open beyond those of the test itself.
 DEPTH = 60

@@ -10,8 +10,9 @@ from learners.table import Series
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.leaves import range_medians
 from learners.trees.regressor import DecisionTreeRegressor
-from service.operations.served import Identity, ServedModel
-from service.operations.tree import tree_json
+from service.operations.explanation.tree import tree_json
+from service.operations.identity import Identity
+from service.operations.served import ServedModel
 from tests.learners.tables import read
 from tests.learners.trees.trees import classes, grown_on, nominal
 

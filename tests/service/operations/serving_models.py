@@ -14,9 +14,10 @@ from learners.trees.regressor import DecisionTreeRegressor
 from service.errors import Fault
 from service.fault_json import fault_json
 from service.operations.answering import Call, answer
+from service.operations.identity import Identity
 from service.operations.predict import Bounds
 from service.operations.rows import Options
-from service.operations.served import Identity, ServedModel
+from service.operations.served import ServedModel
 
 BOUNDS = Bounds(rows=1000, depth=32)
 #: Every kind of column; names and levels that need care.

@@ -9,9 +9,10 @@ import pytest
 
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
+from service.operations.explanation.tree_picture import View, lit_picture, tree_picture
+from service.operations.identity import Identity
 from service.operations.rows import Options
-from service.operations.served import Identity, ServedModel
-from service.operations.tree_picture import View, lit_picture, tree_picture
+from service.operations.served import ServedModel
 
 LEVELS = tuple(f"level {number}" for number in range(40))
 WAY = 50

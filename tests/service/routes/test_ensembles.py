@@ -9,7 +9,7 @@ import pytest
 
 from learners.ensembles import RandomForestClassifier
 from learners.surrogate import surrogate_of
-from service.operations import surrogates
+from service.operations.explanation import surrogates
 from service.schemas.predictions import Explanations
 from service.schemas.rule_support import SurrogateRules
 from tests.learners.tables import read

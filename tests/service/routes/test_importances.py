@@ -10,7 +10,7 @@ from learners.catalog import load_model
 from learners.persist import load_file
 from learners.reasons.permutation import permutation_importance
 from service.client import Rulewood
-from service.operations import importances
+from service.operations.explanation import importances
 from service.registry import resolve
 from service.schemas.reasons import Importances
 from service.store.blobs import Blobs

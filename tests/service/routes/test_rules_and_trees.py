@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from service.operations.positions import encode_position
-from service.operations.served import Identity
+from service.operations.explanation.positions import encode_position
+from service.operations.identity import Identity
 from service.schemas.rules import Rules
 from service.schemas.trees import Tree
 from tests.service.running import Api, problem
@@ -78,7 +78,7 @@ def test_a_tree_can_be_taken_part_by_part(iris: Api) -> None:
 
 
 def test_more_nodes_than_are_given_at_once_are_refused(iris: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.operations.tree.MAX_NODES", 6)
+    monkeypatch.setattr("service.operations.explanation.tree.MAX_NODES", 6)
     refused = problem(iris.get("/api/v1/models/iris/tree"), 422)
     (fault,) = refused["errors"]
     assert fault["parameter"] == "levels"

@@ -17,8 +17,8 @@ from learners.reasons.work import Work
 from learners.table import Column, Table
 from service.errors import Fault, Invalid
 from service.operations import models as versions
+from service.operations.explanation.reasoning import Describe, Rows, reason_about
 from service.operations.long_work import pause
-from service.operations.reasoning import Describe, Rows, reason_about
 from service.operations.served import ServedModel
 from service.store.session import Store
 

@@ -11,11 +11,11 @@ import numpy as np
 from learners.explanation import PathExplanation
 from learners.trees.model_tree.fitted import FittedModelTree
 from learners.trees.nodes import Nodes
+from service.operations.explanation.tree import check_node, tree_of
 from service.operations.policies import under_policies
 from service.operations.predict import refuse_if_all_bad
 from service.operations.rows import Options, encode_records
 from service.operations.served import ServedModel
-from service.operations.tree import check_node, tree_of
 from service.reports.tree_layout import Extent
 from service.reports.tree_svg import Picture, tree_svg
 from service.reports.tree_texts import Lit

@@ -11,7 +11,7 @@ from learners.rules.render import to_markdown, to_text
 from learners.rules.rule import RuleSet
 from learners.rules.sql import case_expression, select_statement
 from service.errors import Conflict, Fault
-from service.operations.positions import decode_position, encode_position
+from service.operations.explanation.positions import decode_position, encode_position
 from service.operations.served import ServedModel
 
 RuleFormat = Literal["text", "markdown", "sql"]

@@ -7,7 +7,7 @@ import binascii
 import json
 
 from service.errors import BadRequest, Conflict, Fault
-from service.operations.served import Identity
+from service.operations.identity import Identity
 
 
 def encode_position(identity: Identity, position: int) -> str:

@@ -11,7 +11,7 @@ from learners.reasons.question import Question, next_question
 from learners.table import Table
 from learners.types import Scalar
 from service.errors import Fault, Invalid
-from service.operations.reasoning import Describe, Rows, reason_about, tree_of
+from service.operations.explanation.reasoning import Describe, Rows, reason_about, tree_of
 from service.operations.served import ServedModel
 
 

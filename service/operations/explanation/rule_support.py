@@ -12,8 +12,8 @@ from learners.rules.rule import RuleSet
 from learners.types import FloatArray, IntArray
 from service.errors import Fault, Invalid, NotFound
 from service.formats.table_file import rows
-from service.operations.positions import decode_position
-from service.operations.rules import Paging, page_json, rules_of_model
+from service.operations.explanation.positions import decode_position
+from service.operations.explanation.rules import Paging, page_json, rules_of_model
 from service.operations.served import ServedModel
 from service.operations.stored_rows import Shelf, StoredRows, read_stored, unfit
 
