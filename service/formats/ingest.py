@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from learners.types import FloatArray
+from service.formats.columns.duplicates import DuplicateRows
+from service.formats.columns.filling import Filled, fill
+from service.formats.columns.inference import Conclusion, conclude
+from service.formats.columns.profile import profile_column, relate
+from service.formats.columns.windowing import Windowed, add_windows
 from service.formats.detect import detect_format
-from service.formats.duplicates import DuplicateRows
-from service.formats.filling import Filled, fill
-from service.formats.inference import Conclusion, conclude
 from service.formats.options import EXCLUDED, ReadOptions
-from service.formats.profile import profile_column, relate
-from service.formats.readers import open_reader
-from service.formats.reading import Reader
+from service.formats.readers.catalog import open_reader
+from service.formats.readers.reading import Reader
 from service.formats.table_file import column_record, open_table, write_table
-from service.formats.windowing import Windowed, add_windows
 from service.settings import Limits
 
 
@@ -35,7 +35,7 @@ class Ingested:
         format: the format it was read as.
         n_rows: number of rows.
         columns: per column ``Column.to_json`` with ``evidence`` (why it has its kind) and ``missing``.
-        profile: per column what :func:`service.formats.profile.profile_column` tells.
+        profile: per column what :func:`service.formats.columns.profile.profile_column` tells.
         warnings: what the caller should know.
     """
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from service import strict_json
 from service.errors import BadRequest, Fault, Invalid, ServiceError, UnsupportedMediaType
-from service.formats.csv_dialect import sniff_delimiter
-from service.formats.csv_text import UnclosedQuote, rows
+from service.formats.readers.csv_dialect import sniff_delimiter
+from service.formats.readers.csv_text import UnclosedQuote, rows
 from service.formats.records import Encoded, RowEncoder
 
 

@@ -147,7 +147,7 @@ def _ingest(
 
 
 def _relate(table: Path, profile: list[dict[str, Any]], target: str) -> list[dict[str, Any]]:
-    from service.formats.profile import relate
+    from service.formats.columns.profile import relate
     from service.formats.table_file import open_table
 
     return relate(open_table(table), profile, target)

@@ -17,13 +17,13 @@ import pyarrow as pa
 from learners.boolean_texts import unasked_pair
 from learners.table import Kind
 from service.errors import Fault, Invalid
-from service.formats.arff_header import Attribute, read_header
-from service.formats.arff_text import ArffSyntaxError, split_values
 from service.formats.faults import Faults, cut, shown
 from service.formats.options import ReadOptions
-from service.formats.reading import CELL, TEXT, Block, Declared, Reader
-from service.formats.text_bytes import checked_text
-from service.formats.text_cells import TextCells, token_array, without_tokens
+from service.formats.readers.arff_header import Attribute, read_header
+from service.formats.readers.arff_text import ArffSyntaxError, split_values
+from service.formats.readers.reading import CELL, TEXT, Block, Declared, Reader
+from service.formats.readers.text_bytes import checked_text
+from service.formats.readers.text_cells import TextCells, token_array, without_tokens
 from service.formats.written_numbers import NumberSyntax
 
 _BLOCK_ROWS = 10_000

@@ -9,11 +9,11 @@ import pytest
 from learners.sequences import FORM
 from learners.table import Column, Kind
 from service.errors import Invalid, TooLarge
-from service.formats import builder
+from service.formats.columns import builder
 from service.formats.records import RowEncoder
 from service.formats.table_file import rows
+from tests.service.formats.readers.test_arrow import FORMS
 from tests.service.formats.reading_files import read, refused
-from tests.service.formats.test_arrow import FORMS
 
 PULSES = [[1, 2.5, 3], None, [4]]
 WORDS = ["kitten", "sitting", None]

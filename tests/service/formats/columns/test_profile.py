@@ -14,7 +14,7 @@ from sklearn.metrics import mutual_info_score
 
 from learners.errors import SchemaError
 from learners.table import Column, Kind, Table
-from service.formats.profile import profile, profile_column
+from service.formats.columns.profile import profile, profile_column
 from tests.service.formats.reading_files import read
 from tests.shared import table_path
 

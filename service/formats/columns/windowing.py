@@ -13,9 +13,9 @@ from learners.preprocessing.windows import windows
 from learners.table import Column, Kind
 from learners.types import FloatArray, IntArray
 from service.errors import Fault, Invalid, TooLarge
+from service.formats.columns.filling import Filled
+from service.formats.columns.inference import Conclusion
 from service.formats.faults import shown
-from service.formats.filling import Filled
-from service.formats.inference import Conclusion
 from service.formats.window_options import WindowOptions
 from service.settings import Limits
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from learners.table import EXACT_INTEGER, MISSING, canonical_text
 from learners.types import FloatArray, Value
-from service.formats.reading import BOOLEAN, NUMBER, SEQUENCE, TEXT
+from service.formats.readers.reading import BOOLEAN, NUMBER, SEQUENCE, TEXT
 from service.formats.written_numbers import NumberSyntax
 
 #: What the value of a cell may be.
@@ -21,7 +21,7 @@ _NAMES = {str: TEXT, int: NUMBER, float: NUMBER, bool: BOOLEAN, list: SEQUENCE}
 
 
 class ValueCells:
-    """See :class:`~service.formats.reading.Cells`.
+    """See :class:`~service.formats.readers.reading.Cells`.
 
     Args:
         values: texts, numbers, booleans, lists and None.

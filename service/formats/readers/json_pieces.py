@@ -15,7 +15,7 @@ import msgspec
 
 from service.errors import Fault, Invalid, TooLarge
 from service.formats.faults import cut, shown
-from service.formats.json_places import Place, objects, place_of_error
+from service.formats.readers.json_places import Place, objects, place_of_error
 from service.strict_json import MAX_DIGITS, refuse_duplicate_keys
 
 _PIECE = 4 << 20

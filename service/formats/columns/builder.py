@@ -1,6 +1,6 @@
 """One column on its way from blocks of cells to codes: numbers as long as they are, then levels.
 
-Levels get provisional codes in their order of appearance; :mod:`service.formats.inference` gives the
+Levels get provisional codes in their order of appearance; :mod:`service.formats.columns.inference` gives the
 final order when all are known. A column that stops being numbers after some blocks is *late*: its
 earlier cells must be read again, because their texts are gone.
 """
@@ -20,7 +20,7 @@ from learners.types import Array, FloatArray
 from service.errors import Fault, Invalid, TooLarge
 from service.formats.faults import Faults, cut, shown
 from service.formats.number_arrays import encoded, take_or_nan
-from service.formats.reading import SEQUENCE, Cells
+from service.formats.readers.reading import SEQUENCE, Cells
 from service.formats.written_numbers import PLAIN, NumberSyntax
 
 #: The longest text that may be a level, in characters; the longest sequence as a text; all texts of an open column.

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import Invalid, TooLarge
-from service.formats import json_pieces
-from service.formats.json_pieces import array_pieces
+from service.formats.readers import json_pieces
+from service.formats.readers.json_pieces import array_pieces
 from service.settings import Limits
 from tests.service.formats.reading_files import read, refused
 
@@ -73,7 +73,7 @@ def test_declared_tokens_and_kinds(form):
 @FORMS
 def test_columns_that_come_late_and_kinds_that_change_late(form, monkeypatch):
     monkeypatch.setattr(json_pieces, "_PIECE", 64)
-    monkeypatch.setattr("service.formats.json_reader._PIECE", 64)
+    monkeypatch.setattr("service.formats.readers.json_reader._PIECE", 64)
     records = [{"a": number, "c": "x},{"} for number in range(50)]
     records += [{"c": "y", "a": "n", "late": 3}]
     table = read(**records_file(records, form))

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.errors import Invalid, TooLarge, UnsupportedMediaType
-from service.formats.csv_text import records
 from service.formats.options import ENCODINGS
+from service.formats.readers.csv_text import records
 from service.formats.table_file import rows
 from service.settings import Limits
 from tests.service.formats.reading_files import read, refused

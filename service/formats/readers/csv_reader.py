@@ -9,13 +9,13 @@ import pyarrow as pa
 from pyarrow import csv
 
 from service.errors import Fault, Invalid, TooLarge
-from service.formats.csv_dialect import Dialect, read_dialect
-from service.formats.csv_lines import line_of_last_record, line_of_longest_record, lines_of_records
 from service.formats.faults import Faults
 from service.formats.options import ReadOptions
-from service.formats.reading import Block, Reader
-from service.formats.text_bytes import checked_text
-from service.formats.text_cells import TextCells, token_array, without_tokens
+from service.formats.readers.csv_dialect import Dialect, read_dialect
+from service.formats.readers.csv_lines import line_of_last_record, line_of_longest_record, lines_of_records
+from service.formats.readers.reading import Block, Reader
+from service.formats.readers.text_bytes import checked_text
+from service.formats.readers.text_cells import TextCells, token_array, without_tokens
 from service.formats.written_numbers import NumberSyntax
 
 _BLOCK_BYTES = 4 << 20
@@ -24,7 +24,7 @@ MAX_ROW_BYTES = 64 << 20
 
 
 class CsvReader(Reader):
-    """A CSV file whose head has been read; see :func:`service.formats.csv_dialect.read_dialect`."""
+    """A CSV file whose head has been read; see :func:`service.formats.readers.csv_dialect.read_dialect`."""
 
     def __init__(self, path: Path, options: ReadOptions, folder: Path, format_name: str) -> None:
         super().__init__(format_name, path.stat().st_size)

@@ -17,9 +17,9 @@ from service.errors import Fault, Invalid, TooLarge
 from service.formats.arrow_types import READABLE, decoded, is_number_list, is_readable, spelled
 from service.formats.faults import Faults, cut, shown
 from service.formats.options import ReadOptions
-from service.formats.reading import BOOLEAN, CELL, NUMBER, TEXT, Block, Cells, Reader
-from service.formats.text_cells import TextCells, token_array, without_tokens
-from service.formats.value_cells import ValueCells
+from service.formats.readers.reading import BOOLEAN, CELL, NUMBER, TEXT, Block, Cells, Reader
+from service.formats.readers.text_cells import TextCells, token_array, without_tokens
+from service.formats.readers.value_cells import ValueCells
 from service.formats.written_numbers import PLAIN, NumberSyntax
 from service.settings import Limits
 
@@ -133,7 +133,7 @@ class ArrowReader(Reader):
 
 
 class NumberCells:
-    """Cells of an integer or floating column; see :class:`~service.formats.reading.Cells`."""
+    """Cells of an integer or floating column; see :class:`~service.formats.readers.reading.Cells`."""
 
     def __init__(self, array: pa.Array) -> None:
         self._array = array

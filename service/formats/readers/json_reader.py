@@ -11,12 +11,12 @@ import msgspec
 
 from service.errors import Fault, Invalid, TooLarge
 from service.formats.faults import cut, shown
-from service.formats.json_pieces import MAX_RECORD, array_pieces, said
-from service.formats.json_places import place_of_error
 from service.formats.options import ReadOptions
-from service.formats.reading import Block, Reader
-from service.formats.text_bytes import checked_text
-from service.formats.value_cells import ALLOWED_TYPES, ValueCells
+from service.formats.readers.json_pieces import MAX_RECORD, array_pieces, said
+from service.formats.readers.json_places import place_of_error
+from service.formats.readers.reading import Block, Reader
+from service.formats.readers.text_bytes import checked_text
+from service.formats.readers.value_cells import ALLOWED_TYPES, ValueCells
 from service.formats.written_numbers import NumberSyntax
 from service.strict_json import refuse_duplicate_keys
 

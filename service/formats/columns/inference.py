@@ -18,10 +18,10 @@ from learners.errors import DataError, quoted
 from learners.table import Column, Kind
 from learners.types import FloatArray
 from service.errors import Fault, Invalid
-from service.formats.builder import Clash, ColumnBuilder, are_number_levels, number_probe
+from service.formats.columns.builder import Clash, ColumnBuilder, are_number_levels, number_probe
+from service.formats.columns.other_numbers import how_numbers
 from service.formats.faults import Faults, cut, shown
-from service.formats.other_numbers import how_numbers
-from service.formats.reading import BOOLEAN, CELL, NUMBER
+from service.formats.readers.reading import BOOLEAN, CELL, NUMBER
 from service.formats.written_numbers import PLAIN, is_not_finite
 
 _EXAMPLE = 40

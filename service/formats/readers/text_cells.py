@@ -10,13 +10,13 @@ import pyarrow.compute as pc
 
 from learners.types import FloatArray
 from service.formats.number_arrays import any_numbers, plain_numbers
-from service.formats.reading import CELL
+from service.formats.readers.reading import CELL
 from service.formats.written_numbers import PLAIN, NumberSyntax
 
 
 @dataclass(frozen=True)
 class TextCells:
-    """See :class:`~service.formats.reading.Cells`.
+    """See :class:`~service.formats.readers.reading.Cells`.
 
     Attributes:
         array: the texts, null where missing.

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from service.errors import Fault, Invalid
-from service.formats.arff_text import ArffSyntaxError, first_word, split_values
 from service.formats.faults import cut, shown
-from service.formats.java_dates import UnsupportedPattern, strptime_format
+from service.formats.readers.arff_text import ArffSyntaxError, first_word, split_values
+from service.formats.readers.java_dates import UnsupportedPattern, strptime_format
 
 _NUMERIC_TYPES = ("numeric", "real", "integer")
 _KEYWORD = re.compile(r"(\S+)\s*(.*)", re.DOTALL)

@@ -1,7 +1,7 @@
 """CSV records out of a text, told apart from each other to the cell: an empty cell is not an empty text.
 
 For the parts of a file that are looked at one by one (header, first records) and for the rows of a
-prediction request; whole files go through Arrow (:mod:`service.formats.csv_reader`), whose reading of
+prediction request; whole files go through Arrow (:mod:`service.formats.readers.csv_reader`), whose reading of
 quotes is the same.
 """
 

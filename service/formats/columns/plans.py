@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from learners.boolean_texts import boolean_pair
 from learners.table import OPEN_KINDS, Kind
 from service.errors import Fault, Invalid, TooLarge
-from service.formats.builder import Plan
+from service.formats.columns.builder import Plan
 from service.formats.faults import Faults, cut, shown
 from service.formats.options import EXCLUDED, ReadOptions
-from service.formats.reading import Declared
+from service.formats.readers.reading import Declared
 from service.formats.written_numbers import NumberSyntax
 from service.settings import Limits
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from service.errors import Fault, Invalid
-from service.formats.csv_text import UnclosedQuote, records
 from service.formats.options import ReadOptions
-from service.formats.text_bytes import TextFile
+from service.formats.readers.csv_text import UnclosedQuote, records
+from service.formats.readers.text_bytes import TextFile
 
 #: The header and the records that the delimiter is told from lie within this many bytes.
 HEAD_BYTES = 1 << 20

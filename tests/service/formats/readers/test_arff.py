@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.errors import Invalid
-from service.formats.java_dates import UnsupportedPattern, strptime_format
+from service.formats.readers.java_dates import UnsupportedPattern, strptime_format
 from tests.service.formats.reading_files import read, refused
 
 HEADER = "@relation r\n@attribute a numeric\n@attribute b {x,'y z'}\n@attribute c string\n@data\n"

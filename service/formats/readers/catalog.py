@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from service.formats.options import ReadOptions
-from service.formats.reading import Reader
+from service.formats.readers.reading import Reader
 from service.settings import Limits
 
 
@@ -23,17 +23,17 @@ def open_reader(path: Path, format_name: str, options: ReadOptions, limits: Limi
         ServiceError: the head of the file shows already that it cannot be read.
     """
     if format_name in ("json", "ndjson"):
-        from service.formats.json_reader import JsonReader
+        from service.formats.readers.json_reader import JsonReader
 
         return JsonReader(path, options, folder, format_name)
     if format_name in ("parquet", "arrow"):
-        from service.formats.arrow_reader import ArrowReader
+        from service.formats.readers.arrow_reader import ArrowReader
 
         return ArrowReader(path, options, limits, format_name)
     if format_name == "arff":
-        from service.formats.arff_reader import ArffReader
+        from service.formats.readers.arff_reader import ArffReader
 
         return ArffReader(path, options, folder)
-    from service.formats.csv_reader import CsvReader
+    from service.formats.readers.csv_reader import CsvReader
 
     return CsvReader(path, options, folder, format_name)

@@ -11,13 +11,13 @@ import numpy as np
 
 from learners.types import FloatArray
 from service.errors import Fault, Invalid, TooLarge
-from service.formats.builder import ColumnBuilder, refuse_wrong_cells
-from service.formats.csv_reader import CsvReader
+from service.formats.columns.builder import ColumnBuilder, refuse_wrong_cells
+from service.formats.columns.plans import check_names, check_options, plan_column
+from service.formats.columns.scratch import Scratch
 from service.formats.faults import cut, shown
 from service.formats.options import EXCLUDED, ReadOptions
-from service.formats.plans import check_names, check_options, plan_column
-from service.formats.reading import Block, Reader
-from service.formats.scratch import Scratch
+from service.formats.readers.csv_reader import CsvReader
+from service.formats.readers.reading import Block, Reader
 from service.settings import Limits
 
 #: Tables smaller than this are never taken for what a decompression bomb became.

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.formats.other_numbers import how_numbers
+from service.formats.columns.other_numbers import how_numbers
 from service.formats.written_numbers import PLAIN
 from tests.service.formats.reading_files import read
 

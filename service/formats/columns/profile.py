@@ -11,7 +11,7 @@ import numpy as np
 
 from learners.table import Column, Kind, Table
 from learners.types import FloatArray
-from service.formats.relation import relation
+from service.formats.columns.relation import relation
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 BINS = 20
@@ -32,7 +32,7 @@ def profile(table: Table, target: str | None = None) -> list[dict[str, Any]]:
 
 
 def relate(table: Table, facts: list[dict[str, Any]], target: str) -> list[dict[str, Any]]:
-    """Profiles with ``relation`` added: see :func:`service.formats.relation.relation`; None for the target itself."""
+    """Profiles with ``relation`` added: see :mod:`service.formats.columns.relation`; None for the target itself."""
     wanted = table.column(target)
     related = []
     for index, (column, one) in enumerate(zip(table.columns, facts, strict=True)):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from service.errors import Invalid, TooLarge
-from service.formats import windowing
+from service.formats.columns import windowing
 from service.formats.options import ReadOptions
 from tests.service.formats.reading_files import read, refused
 
