@@ -164,3 +164,8 @@ class Line:
 
 def with_length(body: bytes, more: bytes = b"") -> bytes:
     return POST + more + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+#: Whole requests: answered at once, later, and come in many pieces; the head of one whose body comes in chunks.
+NOW, LATER, LARGE = with_length(b"now"), with_length(b"later"), with_length(b"x" * 200_000)
+CHUNKED = POST + b"Transfer-Encoding: chunked\r\n\r\n"
