@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import json
 import pkgutil
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ import learners
 from learners import catalog
 from learners.base import Learner, ModelState
 from learners.checks import samples
+from learners.checks.require import require_json
 from learners.errors import ModelFormatError, ParameterError
 from learners.params import PRESET
 from learners.persist import load, load_file
@@ -48,7 +48,8 @@ def test_names_are_unique_and_fit_into_a_url() -> None:
 
 @pytest.mark.parametrize("learner", catalog.LEARNERS, ids=lambda one: one.name)
 def test_a_description_is_json_that_says_all(learner: type[Learner]) -> None:
-    described = json.loads(json.dumps(catalog.describe(learner.name), allow_nan=False))
+    described = catalog.describe(learner.name)
+    require_json(described, "a description")
     assert described["name"] == learner.name
     assert described["task"] in ("classification", "regression")
     assert described["summary"].endswith(".")

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from learners.base import Progress, no_progress
+from learners.checks.require import require_json
 from service.operations import work
 from service.operations.work.part import opened
 from service.store import jobs
@@ -50,8 +51,9 @@ def _do_part(api: Api, store: Store, job_id: str, request: dict[str, Any], part:
         "part": part,
     }
     result = work.run_part(arguments, progress)
+    require_json(result, "the result of a part")
     with store.begin() as session:
-        jobs.put_part(session, job_id, part, json.loads(json.dumps(result, allow_nan=False)))
+        jobs.put_part(session, job_id, part, json.loads(json.dumps(result)))
 
 
 def _close_what_parts_opened(api: Api) -> None:

@@ -69,8 +69,9 @@ def test_single_folds_in_any_order_equal_the_whole():
     plan = Plan(folds=6).splits(target, 1)
     singles = [evaluate_fold(Majority, table, target, plan[i], fold=i + 1) for i in reversed(range(6))]
     # through the wire and back, as a job keeps them, beside what it notes itself
-    records = [json.dumps({**one.to_json(), "dropped_rows": 0}, allow_nan=False) for one in singles]
-    kept = [FoldResult.from_json(json.loads(record)) for record in records]
+    records = [{**one.to_json(), "dropped_rows": 0} for one in singles]
+    require_json(records, "the folds")
+    kept = [FoldResult.from_json(json.loads(json.dumps(record))) for record in records]
     assert combine(kept, target.column) == whole.summary
 
 

@@ -1,4 +1,3 @@
-import json
 import math
 from itertools import combinations
 
@@ -7,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from learners.checks.require import require_json
 from learners.errors import LearnerError
 from learners.explanation import RuleExplanation
 from learners.rules import case_expression, rules_of, select_statement, to_markdown, to_text
@@ -92,7 +92,8 @@ def test_a_missing_value_satisfies_no_condition_and_the_reason_says_so():
         (2, "outlook = rainy", "missing"),
     ]
     assert reason.text() == "rule 3: no rule covers the row; 2 earlier rules ask for values that are not known"
-    record = json.loads(json.dumps(reason.to_json(), allow_nan=False))
+    record = reason.to_json()
+    require_json(record, "a reason")
     assert (record["kind"], record["default"], record["support"]) == ("rule", True, 9)
     assert record["counts"] == [0, 9]
     assert record["distribution"] == [{"label": "no", "share": 1 / 11}, {"label": "yes", "share": 10 / 11}]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from learners.checks.require import require_json
 from learners.table import Column, Kind
 from service.formats.table_file import TableFileError, open_table, read_columns, rows, write_table
 
@@ -52,7 +52,7 @@ def test_rows_are_json_and_give_labels_in_their_type(path):
         {"x": None, "färbe": "a,b", "n": 2.5, "b": True},
         {"x": 0, "färbe": "rot", "n": 2.5, "b": None},
     ]
-    json.dumps(rows(table, 0, 99), allow_nan=False)
+    require_json(rows(table, 0, 99), "the rows")
     assert rows(table, 4, 5) == []
 
 

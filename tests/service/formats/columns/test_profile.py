@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import mutual_info_score
 
+from learners.checks.require import require_json
 from learners.errors import SchemaError
 from learners.table import Column, Kind, Table
 from service.formats.columns.profile import profile, profile_column
@@ -50,7 +50,7 @@ def test_rows_of_extremes_gaps_and_signs_are_told():
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.just(math.nan), max_size=30))
 def test_any_doubles_give_strict_json_within_their_range(values):
     facts = numeric(values)
-    json.dumps(facts, allow_nan=False)
+    require_json(facts, "the profile")
     known = [value for value in values if not math.isnan(value)]
     assert facts["distinct"] == len(set(known))
     assert facts["is_empty"] == (not known)
