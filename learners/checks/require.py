@@ -72,8 +72,3 @@ def require_json(value: Any, what: str) -> None:
     else:
         require(value is None or type(value) in (bool, int, float, str), f"{what} is {value!r}")
         require(type(value) is not float or math.isfinite(value), f"{what} is {value}")
-
-
-def is_classifier(make: MakeLearner) -> bool:
-    """Whether the learner learns classes."""
-    return isinstance(make(), Classifier)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from service import strict_json
-from service.errors import BadRequest, Fault, Invalid, ServiceError, UnsupportedMediaType
+from service.errors import BadRequest, Fault, Invalid, UnsupportedMediaType
 from service.formats.readers.csv_dialect import sniff_delimiter
 from service.formats.readers.csv_text import UnclosedQuote, rows
-from service.formats.records import Encoded, RowEncoder
 
 
 @dataclass(frozen=True)
@@ -62,33 +59,3 @@ def _text(body: bytes) -> str:
             f"The text is not UTF-8: byte 0x{body[at]:02x} at offset {at}",
             [Fault(f"not UTF-8 at byte offset {at}", line=1 + body.count(b"\n", 0, at))],
         ) from None
-
-
-def encode_csv(encoder: RowEncoder, body: bytes, delimiter: str | None = None, quote: str | None = '"') -> Encoded:
-    """The cells of a CSV text; a row with too few or too many cells is a bad row. Raises as :func:`read_csv`."""
-    table = read_csv(body, delimiter, quote)
-    return encoder.matrix(table.names, table.data, table.lines)
-
-
-def encode_ndjson(encoder: RowEncoder, body: bytes, max_depth: int) -> Encoded:
-    """The cells of newline-delimited JSON objects; a line that is none is a bad row.
-
-    Args:
-        encoder: of the model.
-        body: UTF-8 text; blank lines count for nothing.
-        max_depth: arrays and objects may be nested this deep.
-    """
-    values: list[Any] = []  # None for a broken line: it counts neither as absent nor as missing
-    broken: dict[int, Fault] = {}
-    for number, line in enumerate(body.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            values.append(strict_json.decode(line, max_depth))
-        except ServiceError as error:
-            broken[len(values)] = Fault(error.detail, row=len(values), line=number)
-            values.append(None)
-    encoded = encoder.objects(values)
-    for row, fault in broken.items():
-        encoded.faults[row] = [fault]
-    return encoded

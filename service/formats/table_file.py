@@ -59,12 +59,6 @@ def open_table(path: Path) -> Table:
     return Table(columns, values.T)
 
 
-def read_columns(path: Path) -> tuple[Column, ...]:
-    """The columns of a table file, without its values."""
-    with path.open("rb") as file:
-        return _read_header(file, path.stat().st_size)[0]
-
-
 def rows(table: Table, offset: int, limit: int) -> list[dict[str, Value | None]]:
     """Rows ``offset`` to ``offset + limit`` as JSON-able objects; None is missing. Past the end: fewer, or none."""
     piece = table.values[offset : offset + limit]

@@ -27,8 +27,3 @@ TRANSITIONS: dict[JobState, frozenset[JobState]] = {
     JobState.FAILED: frozenset(),
     JobState.CANCELLED: frozenset(),
 }
-
-
-def may_follow(before: str, after: str) -> bool:
-    """Whether a job may move from one state to the other."""
-    return JobState(after) in TRANSITIONS[JobState(before)]

@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 #: Stored texts: names, aliases, tags.
 ShortText = Annotated[str, Field(min_length=1, max_length=200)]
-Workspace = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", description="the workspace it lies in")]
 Timestamp = Annotated[
     str, Field(json_schema_extra={"format": "date-time"}, examples=["2026-11-27T22:30:00.125Z"], description="UTC")
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import secrets
 import time
 from collections.abc import Iterable
@@ -72,13 +71,6 @@ def ensure(session: Session, workspace: str, name: str, secret: str) -> bool:
     if is_new:
         changes.bump(session, changes.KEYS)
     return is_new
-
-
-def verify(session: Session, secret: str) -> Key | None:
-    """The valid key with this secret, or None."""
-    wanted = digest(secret)
-    key = session.scalar(select(Key).where(Key.sha256 == wanted, Key.revoked_at.is_(None)))
-    return key if key is not None and hmac.compare_digest(key.sha256, wanted) else None
 
 
 def revoke(session: Session, workspace: str, key_id: str, *, spare_last: bool = False) -> Key:

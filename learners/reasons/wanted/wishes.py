@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from learners.errors import ParameterError, SchemaError, quoted
 from learners.table import UNSEEN, Column, Kind
 from learners.types import BoolArray, FloatArray, Scalar
 
-Direction: TypeAlias = Literal["up", "down"]
 #: Of a numeric or ordinal column (least, greatest), either of them None for no bound; else the levels that may be.
 Range: TypeAlias = tuple[Scalar | None, Scalar | None] | Collection[Scalar]
 

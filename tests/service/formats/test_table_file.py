@@ -10,7 +10,7 @@ from safetensors.numpy import load_file
 
 from learners.checks.require import require_json
 from learners.table import Column, Kind
-from service.formats.table_file import TableFileError, open_table, read_columns, rows, write_table
+from service.formats.table_file import TableFileError, open_table, rows, write_table
 
 COLUMNS = (
     Column("x"),
@@ -31,7 +31,6 @@ def test_what_is_written_comes_back(path):
     table = open_table(path)
     assert table.columns == COLUMNS
     assert table.values.T.tobytes() == CELLS.tobytes()
-    assert read_columns(path) == COLUMNS
 
 
 def test_the_file_is_mapped_column_major_and_read_only(path):

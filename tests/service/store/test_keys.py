@@ -18,8 +18,7 @@ def test_the_life_of_a_key(store: Store) -> None:
         assert re.fullmatch(r"rk_[A-Za-z0-9_-]{43}", secret)
         assert key.scopes == ["predict", "train"]
     with store.read() as session:
-        assert keys.verify(session, secret).id == key.id
-        assert [row.id for row in keys.list_valid(session)] == [key.id]
+        assert [(row.id, row.sha256) for row in keys.list_valid(session)] == [(key.id, keys.digest(secret))]
         stored = session.get(Key, key.id)
         assert secret not in repr(vars(stored))
         assert changes.counters(session) == {"keys": 1}
@@ -27,7 +26,6 @@ def test_the_life_of_a_key(store: Store) -> None:
         assert keys.revoke(session, "default", key.id).revoked_at > key.created_at - 60
         assert keys.revoke(session, "default", key.id).revoked_at is not None
     with store.read() as session:
-        assert keys.verify(session, secret) is None
         assert keys.list_valid(session) == []
         assert [row.id for row in keys.list_all(session, "default")] == [key.id]
         assert changes.counters(session) == {"keys": 2}
@@ -47,13 +45,6 @@ def test_the_last_that_may_administer_is_spared(store: Store) -> None:
         assert keys.revoke(session, "default", second.id).revoked_at
 
 
-def test_other_secrets_are_nobodys(store: Store) -> None:
-    with store.begin() as session:
-        keys.create(session, "default", "laptop", ["admin"])
-        for secret in ("", "rk_", "rk_" + "x" * 43, "\0", "\ud800", "rk_" + "ü" * 10_000):
-            assert keys.verify(session, secret) is None
-
-
 def test_scopes_are_checked(store: Store) -> None:
     for scopes in ([], ["root"], ["train", ""]):
         with pytest.raises(Invalid) as caught, store.begin() as session:
@@ -63,9 +54,9 @@ def test_scopes_are_checked(store: Store) -> None:
 
 def test_a_workspace_cannot_revoke_anothers_key(store: Store) -> None:
     with store.begin() as session:
-        key, secret = keys.create(session, "theirs", "laptop", ["admin"])
+        key, _ = keys.create(session, "theirs", "laptop", ["admin"])
     with pytest.raises(NotFound), store.begin() as session:
         keys.revoke(session, "default", key.id)
     with store.read() as session:
         assert keys.list_all(session, "default") == []
-        assert keys.verify(session, secret) is not None
+        assert [row.id for row in keys.list_valid(session)] == [key.id]

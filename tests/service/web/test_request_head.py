@@ -50,7 +50,7 @@ REFUSED = [
     ("1.1", [HOST, (b"transfer-encoding", b"gzip"), CHUNKED], 501, "Transfer-Encoding"),
     ("1.1", [HOST, (b"transfer-encoding", b"identity")], 501, "Transfer-Encoding"),
     ("1.1", [HOST, (b"transfer-encoding", b"chunked;q=1")], 501, "Transfer-Encoding"),
-    ("1.1", [HOST, CHUNKED, CHUNKED], 400, "Transfer-Encoding"),
+    ("1.1", [HOST, CHUNKED, CHUNKED], 501, "Transfer-Encoding"),
     ("1.0", [CHUNKED], 400, "Transfer-Encoding"),
     ("1.1", [HOST, (b"authorization", b"Bearer a"), (b"authorization", b"Bearer b")], 400, "Authorization"),
     ("1.1", [HOST, (b"content-type", b"text/csv"), (b"content-type", b"text/csv")], 400, "Content-Type"),
