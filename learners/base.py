@@ -7,19 +7,20 @@ scikit-learn's estimator contract, with two additions: inside, data are a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from learners.decisions import decide
+from learners.class_weights import weigh
+from learners.decisions import decide, plain_utility
 from learners.errors import ModelFormatError, NotFittedError, SchemaError, quoted
 from learners.explanation import Explanation
 from learners.matching import conform, conform_frame, is_frame
 from learners.params import Parameterised
-from learners.table import Column, Table
+from learners.table import Column, Kind, Series, Table
 from learners.types import Array, FloatArray, IntArray
 from learners.validation import (
     as_table,
@@ -303,7 +304,19 @@ class Classifier(Learner):
     def _plain(self, name: str, value: Any) -> Any:
         if value is not None and name == "class_weight":
             return {self.target_.level_text(label): float(factor) for label, factor in value.items()}
+        if value is not None and name == "utility":
+            return plain_utility(value, self.target_)
         return super()._plain(name, value)
+
+    def _training_rows(
+        self, X: Any, y: Any, sample_weight: Any, *, opened: Container[Kind] = frozenset()
+    ) -> tuple[Table, Series, FloatArray]:
+        """What ``fit`` was given, checked together with the parameters; weights are times their classes' factors."""
+        self.check_params()
+        self.check_together()
+        table, target = check_training(X, y, classification=True, opened=opened)
+        weights = check_weights(sample_weight, table.n_rows)
+        return table, target, weigh(weights, getattr(self, "class_weight", None), target)
 
     @abstractmethod
     def predict_proba(self, X: Any) -> FloatArray:

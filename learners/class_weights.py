@@ -10,6 +10,7 @@ import numpy as np
 from learners.columns import Column
 from learners.errors import DataError, ParameterError, quoted
 from learners.params import mapping
+from learners.table import Series
 from learners.types import FloatArray
 from learners.validation import check_named_once, check_weights
 
@@ -49,12 +50,15 @@ def class_factors(class_weight: Mapping[str, float] | None, target: Column) -> F
     return factors
 
 
-def weigh(weights: FloatArray, factors: FloatArray) -> FloatArray:
-    """Row weights times the factors of the rows' classes, both of shape (n,).
+def weigh(weights: FloatArray, class_weight: Mapping[str, float] | None, target: Series) -> FloatArray:
+    """Row weights, shape (n,), times the factors of the rows' classes; as they are where no factors are given.
 
     Raises:
-        ParameterError: the products are no weights, though the weights are.
+        ParameterError: as :func:`class_factors`, or the products are no weights, though the weights are.
     """
+    if class_weight is None:
+        return weights
+    factors = class_factors(class_weight, target.column)[target.cells.astype(np.int64)]
     with np.errstate(over="ignore", under="ignore"):
         products = weights * factors
     try:

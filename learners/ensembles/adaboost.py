@@ -7,8 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from learners.base import Capabilities, ModelState, Progress, check_training, check_weights, no_progress
-from learners.class_weights import class_factors, weigh
+from learners.base import Capabilities, ModelState, Progress, no_progress
 from learners.decisions import utility_matrix
 from learners.ensembles.boosting import Boosted, boost
 from learners.ensembles.fitted import FittedVotes
@@ -75,13 +74,8 @@ class AdaBoostClassifier(FittedBoosting, OtherClassMembers, ClassTreeMembers):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
         """Grow and weigh member after member; see :meth:`learners.base.Learner.fit`."""
-        self.check_params()
-        self.check_together()
-        table, target = check_training(X, y, classification=True)
-        weights = check_weights(sample_weight, table.n_rows)
+        table, target, weights = self._training_rows(X, y, sample_weight)
         codes = target.cells.astype(np.int64)
-        if self.class_weight is not None:
-            weights = weigh(weights, class_factors(self.class_weight, target.column)[codes])
         utility_matrix(self.utility, target.column)  # refused before the work if it is bad
         n_classes = len(np.unique(codes[weights > 0]))
         progress(0.0, "sorting columns")

@@ -18,7 +18,6 @@ from learners.base import (
     no_progress,
     target_numbers,
 )
-from learners.class_weights import class_factors, weigh
 from learners.decisions import utility_matrix
 from learners.ensembles.drawing import Draws
 from learners.ensembles.fitted import FittedEnsemble, FittedVotes
@@ -154,12 +153,7 @@ class BaggedClassTrees(BaggedTrees, FittedVotes, ClassTreeMembers):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
         """Grow each member on a sample of the rows; see :meth:`learners.base.Learner.fit`."""
-        self.check_params()
-        self.check_together()
-        table, target = check_training(X, y, classification=True)
-        weights = check_weights(sample_weight, table.n_rows)
-        if self.class_weight is not None:
-            weights = weigh(weights, class_factors(self.class_weight, target.column)[target.cells.astype(np.int64)])
+        table, target, weights = self._training_rows(X, y, sample_weight)
         utility = utility_matrix(self.utility, target.column)
         self._grow_all(X, table, target, weights, self.criterion, utility, progress)
         self._set_classes(target.column)

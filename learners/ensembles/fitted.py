@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from learners.base import Classifier, Learner, ModelState
-from learners.decisions import plain_utility, utility_matrix
+from learners.decisions import utility_matrix
 from learners.ensembles.learner_reasons import Sizes, explain_votes_of, sizes_of_votes_of
 from learners.ensembles.member_learners import HEADERS, MemberLearners
 from learners.ensembles.members import MemberTrees
@@ -118,11 +118,6 @@ class FittedVotes(FittedEnsemble, Classifier):
         self.target_ = target
         self.classes_ = np.array(target.labels, dtype=object if target.level_type == "text" else None)
         self.utility_ = utility_matrix(getattr(self, "utility", None), target)
-
-    def _plain(self, name: str, value: Any) -> Any:
-        if value is not None and name == "utility":
-            return plain_utility(value, self.target_)
-        return super()._plain(name, value)
 
     @classmethod
     def from_state(cls, state: ModelState) -> Self:

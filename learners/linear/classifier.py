@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from learners.base import Capabilities, Classifier, ModelState, Progress, check_training, check_weights, no_progress
-from learners.class_weights import class_factors, class_weight_parameter, weigh
-from learners.decisions import plain_utility, utility_matrix, utility_parameter
+from learners.base import Capabilities, Classifier, ModelState, Progress, no_progress
+from learners.class_weights import class_weight_parameter
+from learners.decisions import utility_matrix, utility_parameter
 from learners.linear.estimator import (
     KEEPING_SMALL,
     LARGEST_ALPHA,
@@ -69,12 +69,7 @@ class LogisticClassifier(LinearEstimator, Classifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
         """Choose strength and degree where asked to, and fit; see :meth:`learners.base.Learner.fit`."""
-        self.check_params()
-        self.check_together()
-        table, target = check_training(X, y, classification=True)
-        weights = check_weights(sample_weight, table.n_rows)
-        if self.class_weight is not None:
-            weights = weigh(weights, class_factors(self.class_weight, target.column)[target.cells.astype(np.int64)])
+        table, target, weights = self._training_rows(X, y, sample_weight)
         utility = utility_matrix(self.utility, target.column)
         rows = np.flatnonzero(weights > 0)
         present, codes = np.unique(target.cells[rows], return_inverse=True)
@@ -123,11 +118,6 @@ class LogisticClassifier(LinearEstimator, Classifier):
 
     def _explained(self, predictors: tuple[LinearPredictor, ...]) -> ContributionExplanation:
         return ContributionExplanation(predictors, self.link, self.target_.labels, tuple(self.present_.tolist()))
-
-    def _plain(self, name: str, value: Any) -> Any:
-        if value is not None and name == "utility":
-            return plain_utility(value, self.target_)
-        return super()._plain(name, value)
 
     def _arrays(self) -> dict[str, Any]:
         return super()._arrays() | {"present": self.present_}

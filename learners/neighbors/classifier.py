@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from learners.base import Capabilities, Classifier, ModelState, Progress, check_training, check_weights, no_progress
+from learners.base import Capabilities, Classifier, ModelState, Progress, no_progress
 from learners.explanation import labelled
 from learners.neighbors.condensing import reduced
 from learners.neighbors.electorate import Electorate
@@ -52,10 +52,7 @@ class NearestNeighborsClassifier(NeighborsEstimator, Classifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
         """Keep the training rows; see :meth:`learners.base.Learner.fit`."""
-        self.check_params()
-        self.check_together()
-        table, target = check_training(X, y, classification=True, opened=OPEN_KINDS)
-        weights = check_weights(sample_weight, table.n_rows)
+        table, target, weights = self._training_rows(X, y, sample_weight, opened=OPEN_KINDS)
         rows = Rows.of(table, target, weights)
         fitted = fit_rows(self, rows, progress, reduced)
         self._learned(X, table, target.column, fitted)

@@ -6,9 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from learners.base import Capabilities, Classifier, ModelState, Progress, check_training, check_weights, no_progress
-from learners.class_weights import class_factors, class_weight_parameter, weigh
-from learners.decisions import plain_utility, utility_matrix, utility_parameter
+from learners.base import Capabilities, Classifier, ModelState, Progress, no_progress
+from learners.class_weights import class_weight_parameter
+from learners.decisions import utility_matrix, utility_parameter
 from learners.neural.estimator import NetworkEstimator
 from learners.neural.targets import AnyTarget, ClassTarget, Link
 from learners.params import learner
@@ -37,12 +37,7 @@ class NetworkClassifier(NetworkEstimator, Classifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
         """Learn; see :meth:`learners.base.Learner.fit`."""
-        self.check_params()
-        self.check_together()
-        table, target = check_training(X, y, classification=True, opened=self.opened)
-        weights = check_weights(sample_weight, table.n_rows)
-        if self.class_weight is not None:
-            weights = weigh(weights, class_factors(self.class_weight, target.column)[target.cells.astype(np.int64)])
+        table, target, weights = self._training_rows(X, y, sample_weight, opened=self.opened)
         utility = utility_matrix(self.utility, target.column)
         progress(0.0, "encoding")
         rows = np.flatnonzero(weights > 0)
@@ -65,11 +60,6 @@ class NetworkClassifier(NetworkEstimator, Classifier):
         """Class probabilities, shape (n, K); 0 of a class that did not occur in training."""
         table = self.check_table(X)  # first, so that an unfitted learner says so
         return self.outputs_.answers(self._scores(table))
-
-    def _plain(self, name: str, value: Any) -> Any:
-        if value is not None and name == "utility":
-            return plain_utility(value, self.target_)
-        return super()._plain(name, value)
 
     @classmethod
     def from_state(cls, state: ModelState) -> Self:

@@ -108,36 +108,22 @@ def _seeker(
     if isinstance(learner, FittedRules):
         learner.check_fitted()
         target = target_of(learner, wanted)
-        return RuleSeeker(
-            learner,
-            target,
-            search.wishes or Wishes.of(learner.columns_),
-            scales or Scales.of_rules(learner.ordered_rules_, learner.columns_),
-            count=search.count,
-            diverse=search.diverse,
-            by_distance=search.order == "distance",
-            work=work,
-        ), target
+        steps = _steps(learner, search, scales or Scales.of_rules(learner.ordered_rules_, learner.columns_))
+        return RuleSeeker(learner, target, steps, count=search.count, diverse=search.diverse, work=work), target
     check_leaves(learner)
     assert isinstance(learner, FittedTree)  # noqa: S101 - it is checked
     target = target_of(learner, wanted)
-    wishes = search.wishes or Wishes.of(learner.columns_)
     if len(learner.tree_.combined):
-        return CombinedSeeker(
-            learner,
-            target,
-            wishes,
-            scales or Scales.of_combined(learner.tree_, learner.columns_),
-            count=search.count,
-            diverse=search.diverse,
-            by_distance=search.order == "distance",
-            work=work,
-        ), target
+        steps = _steps(learner, search, scales or Scales.of_combined(learner.tree_, learner.columns_))
+        return CombinedSeeker(learner, target, steps, count=search.count, diverse=search.diverse, work=work), target
     boxes = boxes_of(learner)
-    steps = RegionSteps(
-        learner.columns_, wishes, scales or Scales.of_boxes(boxes), by_distance=search.order == "distance"
-    )
+    steps = _steps(learner, search, scales or Scales.of_boxes(boxes))
     return BoxSeeker(learner, boxes, target, steps, count=search.count, diverse=search.diverse, work=work), target
+
+
+def _steps(learner: Learner, search: Search, scales: Scales) -> RegionSteps:
+    wishes = search.wishes or Wishes.of(learner.columns_)
+    return RegionSteps(learner.columns_, wishes, scales, by_distance=search.order == "distance")
 
 
 def why_not(

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from learners.base import Capabilities, ModelState, Progress, check_training, check_weights, no_progress
-from learners.class_weights import class_factors, class_weight_parameter, weigh
+from learners.base import Capabilities, ModelState, Progress, no_progress
+from learners.class_weights import class_weight_parameter
 from learners.evaluation.folds import hold_out
 from learners.params import choice, integer, learner, real
 from learners.rules.fitted import FittedRules
@@ -124,12 +124,7 @@ class RuleSetClassifier(FittedRules):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
         """Grow a tree and make rules of it; see :meth:`learners.base.Learner.fit`."""
-        self.check_params()
-        self.check_together()
-        table, target = check_training(X, y, classification=True)
-        weights = check_weights(sample_weight, table.n_rows)
-        if self.class_weight is not None:
-            weights = weigh(weights, class_factors(self.class_weight, target.column)[target.cells.astype(np.int64)])
+        table, target, weights = self._training_rows(X, y, sample_weight)
         rows = sample_of(table, target, weights)
         growing, judging = self._parts(rows)
         nodes = self._grown(growing, target.column, progress)

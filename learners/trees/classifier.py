@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from learners.base import Capabilities, Classifier, ModelState, Progress, check_training, check_weights, no_progress
-from learners.class_weights import class_factors, class_weight_parameter, weigh
-from learners.decisions import plain_utility, utility_matrix, utility_parameter
+from learners.base import Capabilities, Classifier, ModelState, Progress, no_progress
+from learners.class_weights import class_weight_parameter
+from learners.decisions import utility_matrix, utility_parameter
 from learners.params import Preset, choice, flag, learner, real
 from learners.table import Column
 from learners.trees.cells import by_column
@@ -157,12 +157,7 @@ class DecisionTreeClassifier(PrunedTreeEstimator, Classifier):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, progress: Progress = no_progress) -> Self:
         """Grow and prune a tree; see :meth:`learners.base.Learner.fit`."""
-        self.check_params()
-        self.check_together()
-        table, target = check_training(X, y, classification=True)
-        weights = check_weights(sample_weight, table.n_rows)
-        if self.class_weight is not None:
-            weights = weigh(weights, class_factors(self.class_weight, target.column)[target.cells.astype(np.int64)])
+        table, target, weights = self._training_rows(X, y, sample_weight)
         options = replace(
             self._options(self.criterion),
             threshold_penalty=bool(self.threshold_penalty),
@@ -211,11 +206,6 @@ class DecisionTreeClassifier(PrunedTreeEstimator, Classifier):
     def predict_proba(self, X: Any) -> FloatArray:
         """Class shares of the leaf, or the mean over the leaves that a divided row reaches; shape (n, K)."""
         return self._answers(X)
-
-    def _plain(self, name: str, value: Any) -> Any:
-        if value is not None and name == "utility":
-            return plain_utility(value, self.target_)
-        return super()._plain(name, value)
 
     @classmethod
     def from_state(cls, state: ModelState) -> Self:

@@ -74,7 +74,9 @@ def test_a_factor_does_what_the_same_row_weights_do() -> None:
     by_class = DecisionTreeClassifier(class_weight={"a": 4}).fit(X, Y)
     by_row = DecisionTreeClassifier().fit(X, Y, [4.0, 1.0, 4.0])
     assert by_class.predict_proba([[np.nan]]).tolist() == by_row.predict_proba([[np.nan]]).tolist()
-    assert weigh(np.array([1.0, 2.0]), np.array([3.0, 0.0])).tolist() == [3.0, 0.0]
+    target = Series(Column("y", Kind.NOMINAL, ("a", "b")), np.array([0.0, 1.0]))
+    assert weigh(np.array([1.0, 2.0]), {"a": 3.0, "b": 0.0}, target).tolist() == [3.0, 0.0]
+    assert weigh(np.array([1.0, 2.0]), None, target).tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize("learner", [DecisionTreeClassifier, RuleSetClassifier])

@@ -31,9 +31,7 @@ from learners.reasons.nearest.region_steps import KnownSteps, RegionSteps
 from learners.reasons.records import Asked, Change, Counterfactual, SearchEnded, Way, Ways, shown_cell
 from learners.reasons.regions.path_regions import AtLeast, HalfSpace, Path, narrowed, paths_of
 from learners.reasons.regions.regions import Cells, Levels, Numbers, Region
-from learners.reasons.wanted.scales import Scales
 from learners.reasons.wanted.targets import Target, answers_of
-from learners.reasons.wanted.wishes import Wishes
 from learners.reasons.work import Work
 from learners.rules.from_tree import rules_of_nodes
 from learners.rules.rule import RuleCondition
@@ -75,11 +73,9 @@ class CombinedSeeker:
     Args:
         learner: a fitted tree.
         target: the wanted answer.
-        wishes: what may be changed and at what price.
-        scales: of the model's columns.
+        steps: what may be changed at what price, and what is compared first.
         count: how many counterfactuals of each row, at most one of each leaf.
         diverse: let no two of them change the same set of columns.
-        by_distance: whether distances, each times its column's cost, are compared before costs.
         work: of the request.
     """
 
@@ -87,12 +83,10 @@ class CombinedSeeker:
         self,
         learner: FittedTree,
         target: Target,
-        wishes: Wishes,
-        scales: Scales,
+        steps: RegionSteps,
         *,
         count: int,
         diverse: bool,
-        by_distance: bool,
         work: Work,
     ) -> None:
         self.learner = learner
@@ -100,7 +94,7 @@ class CombinedSeeker:
         self.count = count
         self.diverse = diverse
         self.work = work
-        self.steps = RegionSteps(learner.columns_, wishes, scales, by_distance=by_distance)
+        self.steps = steps
         self.programmes = Programmes(self.steps, work)
         self.mixes = MixedSeeker(learner, target, self.steps, work)
         self.prices = prices_of(learner)

@@ -19,9 +19,7 @@ import numpy as np
 from learners.reasons.nearest.region_steps import KnownSteps, RegionSteps
 from learners.reasons.records import Asked, Change, Counterfactual, SearchEnded, Way, Ways, shown_cell
 from learners.reasons.regions.regions import Region, RuleRegions
-from learners.reasons.wanted.scales import Scales
 from learners.reasons.wanted.targets import Target
-from learners.reasons.wanted.wishes import Wishes
 from learners.reasons.work import Work
 from learners.rules.fitted import FittedRules
 from learners.table import Table
@@ -39,11 +37,9 @@ class RuleSeeker:
     Args:
         learner: a fitted rule set.
         target: the wanted answer.
-        wishes: what may be changed and at what price.
-        scales: of the model's columns.
+        steps: what may be changed at what price, and what is compared first.
         count: how many counterfactuals of each row, at most one of each rule.
         diverse: let no two of them change the same set of columns.
-        by_distance: whether distances, each times its column's cost, are compared before costs.
         work: of the request.
     """
 
@@ -51,12 +47,10 @@ class RuleSeeker:
         self,
         learner: FittedRules,
         target: Target,
-        wishes: Wishes,
-        scales: Scales,
+        steps: RegionSteps,
         *,
         count: int,
         diverse: bool,
-        by_distance: bool,
         work: Work,
     ) -> None:
         self.learner = learner
@@ -64,7 +58,7 @@ class RuleSeeker:
         self.count = count
         self.diverse = diverse
         self.work = work
-        self.steps = RegionSteps(learner.columns_, wishes, scales, by_distance=by_distance)
+        self.steps = steps
         self.regions = RuleRegions(learner.ordered_rules_, learner.columns_)
         self.wanted = np.flatnonzero(target.holds(learner.ordered_rules_.share)).tolist()
 

@@ -89,9 +89,9 @@ def features(asked: Asked) -> list[str]:
         asked.refuse("give either features or excluded, not both", "features")
     reserved = {request.get("target"), request.get("weights")}
     if request.get("features") is not None:
-        chosen = _chosen_features(asked, request["features"], reserved)
+        chosen = _apart_from(reserved, asked, request["features"], "features", "cannot be learned from too")
     else:
-        excluded = _excluded(asked, request.get("excluded") or [], reserved)
+        excluded = _apart_from(reserved, asked, request.get("excluded") or [], "excluded", "is not learned from anyway")
         parting = {(request.get("evaluation") or {}).get(name) for name in ("groups", "time")}
         left_out = reserved | parting | set(excluded)
         chosen = [name for name in asked.columns if name not in left_out]
@@ -118,27 +118,12 @@ def _refuse_open(asked: Asked, chosen: Sequence[str]) -> None:
             )
 
 
-def _chosen_features(asked: Asked, names: Sequence[str], reserved: set[Any]) -> list[str]:
+def _apart_from(reserved: set[Any], asked: Asked, names: Sequence[str], parameter: str, why: str) -> list[str]:
+    """The columns of ``features`` or ``excluded``, of which none may be the target or the weights."""
     for name in names:
-        if asked.is_column(name, "features") and name in reserved:
-            asked.refuse(
-                f"the column {quoted(name)} is the target or the weights; it cannot be learned from too",
-                "features",
-                column=name,
-            )
-    _refuse_repeated(asked, names, "features")
-    return list(names)
-
-
-def _excluded(asked: Asked, names: Sequence[str], reserved: set[Any]) -> list[str]:
-    for name in names:
-        if asked.is_column(name, "excluded") and name in reserved:
-            asked.refuse(
-                f"the column {quoted(name)} is the target or the weights; it is not learned from anyway",
-                "excluded",
-                column=name,
-            )
-    _refuse_repeated(asked, names, "excluded")
+        if asked.is_column(name, parameter) and name in reserved:
+            asked.refuse(f"the column {quoted(name)} is the target or the weights; it {why}", parameter, column=name)
+    _refuse_repeated(asked, names, parameter)
     return list(names)
 
 

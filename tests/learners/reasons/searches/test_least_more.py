@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from learners.reasons import Scales, Wishes
+from learners.reasons.nearest.region_steps import RegionSteps
 from learners.reasons.records import Ways
 from learners.reasons.regions.path_regions import AtLeast, HalfSpace, paths_of
 from learners.reasons.regions.regions import Numbers
@@ -33,7 +34,8 @@ def seeker(*, by_distance=True, **wishes):
     model.fit(Table(COLUMNS, np.asfortranarray(digits)), np.where(digits.sum(axis=1) >= 2, "yes", "no"))
     found = target_of(model, "yes")
     made = Wishes.of(COLUMNS, **wishes)
-    return CombinedSeeker(model, found, made, SCALES, count=1, diverse=False, by_distance=by_distance, work=Work(1))
+    steps = RegionSteps(model.columns_, made, SCALES, by_distance=by_distance)
+    return CombinedSeeker(model, found, steps, count=1, diverse=False, work=Work(1))
 
 
 def moved(search, row=ROW, **steps):
