@@ -29,7 +29,7 @@ from service.operations.predict import Bounds, Describe
 from service.operations.served import ServedModel
 from service.services import Services
 from service.web.observing import request_id_of, safe_headers
-from service.web.protocol import AT_ONCE, LIMITS, AtOnce
+from service.web.offered import AT_ONCE, LIMITS, AtOnce
 
 PREFIX, SUFFIX = "/api/v1/models/", "/predictions"
 #: The route's template, under which its requests are counted.

@@ -4,8 +4,8 @@ What is refused here never becomes a request: no middleware sees it, and the con
 before it on the connection is answered first.
 
 Small predictions are answered here, without a task, an event and two messages of ASGI for each, which take longer than
-the prediction: the app offers a function for it in its lifespan's state (:data:`AT_ONCE`). What that function leaves,
-and all else, becomes a request of the app.
+the prediction: the app offers a function for it in its lifespan's state (:data:`service.web.offered.AT_ONCE`). What
+that function leaves, and all else, becomes a request of the app.
 
 Nothing holds a connection for ever: one that is idle is closed, a head must come within a minute, a body at a least
 rate, and an answer must be taken.
@@ -14,8 +14,7 @@ rate, and an answer must be taken.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import httptools
 from uvicorn._types import ASGI3Application
@@ -26,27 +25,8 @@ from service.problems import render
 from service.settings import Limits
 from service.web.joined_writes import JoinedWrites
 from service.web.observing import request_id_of, safe_headers
-from service.web.request_head import Headers, check_head, check_size, too_large
-
-#: The name of an :class:`AtOnce` in the lifespan's state.
-AT_ONCE = "rulewood.at_once"
-#: The name of the app's :class:`~service.settings.Limits` in the lifespan's state.
-LIMITS = "rulewood.limits"
-
-
-class AtOnce(NamedTuple):
-    """What an app offers to answer before ASGI. Its functions do not wait and raise nothing.
-
-    Attributes:
-        admit: from a request's target and headers (lower-case names) to what ``answer`` is to know of them; None where
-            the app shall be asked, without waiting for the body.
-        answer: from that, the headers and the whole body to the header lines and the body of an answer 200, or None
-            where the app shall be asked.
-    """
-
-    admit: Callable[[bytes, Headers], Any]
-    answer: Callable[[Any, Headers, bytes], tuple[bytes, bytes] | None]
-
+from service.web.offered import AT_ONCE, LIMITS, AtOnce
+from service.web.request_head import check_head, check_size, too_large
 
 #: Bodies beyond it, and those that do not tell their length, go to the app while they come.
 _MAX_HELD = 150_000

@@ -16,7 +16,8 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from service.settings import Limits
-from service.web.protocol import AT_ONCE, LIMITS, AtOnce, ProblemProtocol
+from service.web.offered import AT_ONCE, LIMITS, AtOnce
+from service.web.protocol import ProblemProtocol
 from tests.service.running import Api
 
 
