@@ -28,7 +28,7 @@ from learners.reasons.records import Ways
 from learners.reasons.regions.boxes import Boxes
 from learners.rules import rules_of, to_text
 from learners.rules.render import to_json_text, to_markdown
-from learners.rules.sql import case_expression, select_statement
+from learners.rules.sql.statements import case_expression, select_statement
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 

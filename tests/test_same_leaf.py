@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from learners.columns import MISSING, UNSEEN, Column, Kind
 from learners.evaluation.folds import hold_out
 from learners.rules.access import rules_of
-from learners.rules.sql import case_expression, select_statement
+from learners.rules.sql.statements import case_expression, select_statement
 from learners.table import Series, Table
 from learners.trees.cells import by_column
 from learners.trees.classifier import DecisionTreeClassifier

@@ -3,6 +3,6 @@
 from learners.rules.access import rules_of
 from learners.rules.classifier import RuleSetClassifier
 from learners.rules.render import to_markdown, to_text
-from learners.rules.sql import case_expression, select_statement
+from learners.rules.sql.statements import case_expression, select_statement
 
 __all__ = ["RuleSetClassifier", "case_expression", "rules_of", "select_statement", "to_markdown", "to_text"]

@@ -1,4 +1,4 @@
-"""Rule sets as text, Markdown and JSON; for SQL see :mod:`learners.rules.sql`.
+"""Rule sets as text, Markdown and JSON; for SQL see :mod:`learners.rules.sql.statements`.
 
 Numbers in conditions are written in the shortest form that reads back to the same double. Where a
 rule also answers for a share of the rows whose value is missing, the text and Markdown say so to three

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from learners.linear.fitted import FittedLinear
-from learners.rules.linear_sql import linear_statement
+from learners.rules.sql.linear import linear_statement
 from service.errors import Conflict, Fault
 from service.operations.served import ServedModel
 
@@ -44,7 +44,7 @@ def formula_text(model: ServedModel) -> str:
 
 
 def sql_text(model: ServedModel, source: str) -> str:
-    """A ``SELECT`` of the linear functions for every row of a table; see :mod:`learners.rules.linear_sql`.
+    """A ``SELECT`` of the linear functions for every row of a table; see :mod:`learners.rules.sql.linear`.
 
     Raises:
         Conflict: the model is not linear.

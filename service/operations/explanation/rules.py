@@ -9,7 +9,7 @@ from learners.errors import LearnerError
 from learners.rules.access import count_rules, rules_of
 from learners.rules.render import to_markdown, to_text
 from learners.rules.rule import RuleSet
-from learners.rules.sql import case_expression, select_statement
+from learners.rules.sql.statements import case_expression, select_statement
 from service.errors import Conflict, Fault
 from service.operations.explanation.positions import decode_position, encode_position
 from service.operations.served import ServedModel

@@ -1,6 +1,6 @@
 """SQLite and PostgreSQL as places where a rendered rule set is run on rows."""
 
-from learners.rules.sql_literals import identifier
+from learners.rules.sql.literals import identifier
 
 
 class Database:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from learners.rules import rules_of
-from learners.rules.sql import case_expression, select_statement
+from learners.rules.sql.statements import case_expression, select_statement
 from learners.table import Column, Kind, Series, Table
 from learners.trees.cells import by_column
 from learners.trees.classifier import DecisionTreeClassifier

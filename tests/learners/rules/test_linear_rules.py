@@ -9,7 +9,7 @@ import pytest
 from learners.rules.access import rules_of
 from learners.rules.compare import compare_rules
 from learners.rules.render import to_json_text, to_markdown, to_text
-from learners.rules.sql import case_expression, select_statement
+from learners.rules.sql.statements import case_expression, select_statement
 from learners.table import UNSEEN, Table
 from learners.trees import ModelTreeRegressor
 from tests.learners.trees.model_tree.tables import mixed

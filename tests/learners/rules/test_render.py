@@ -13,8 +13,8 @@ from learners.rules.indented import Written, indented
 from learners.rules.render import to_json, to_json_text, to_markdown, to_text
 from learners.table import Column, Kind, Table
 from learners.trees.classifier import DecisionTreeClassifier
+from tests.learners.rules.sql.test_statements import multiway
 from tests.learners.rules.test_from_tree import TARGET, tree_and_rows
-from tests.learners.rules.test_sql import multiway
 from tests.learners.trees.peers import chain
 
 anything = st.text(st.characters(codec="utf-8"), max_size=12)

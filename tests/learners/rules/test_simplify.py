@@ -14,8 +14,8 @@ from learners.rules.ordered import ordered_rules, rule_set
 from learners.rules.simplify import simplified
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
+from tests.learners.rules.sql.test_statements import multiway
 from tests.learners.rules.test_from_tree import TARGET, tree_and_rows
-from tests.learners.rules.test_sql import multiway
 from tests.learners.tables import read
 from tests.learners.trees.peers import chain
 

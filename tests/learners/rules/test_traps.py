@@ -9,7 +9,7 @@ import pytest
 
 from learners.rules.access import rules_of
 from learners.rules.render import to_json, to_text
-from learners.rules.sql import case_expression, select_statement
+from learners.rules.sql.statements import case_expression, select_statement
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.nodes import LEAF, THRESHOLD

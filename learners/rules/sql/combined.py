@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
-from learners.rules.sql_columns import is_among
-from learners.rules.sql_literals import identifier, number_literal
-from learners.rules.sql_products import product
+from learners.rules.sql.columns import is_among
+from learners.rules.sql.literals import identifier, number_literal
+from learners.rules.sql.products import product
 from learners.table import Column
 from learners.trees.combined.column import CombinedColumn
 from learners.trees.combined.tests import CODE, LEVELS, Term

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from learners.linear_function import LinearFunction, LinearTerm
 from learners.rules.access import rules_of
 from learners.rules.rule import Rule, RuleSet
-from learners.rules.sql import case_expression, select_statement
-from learners.rules.sql_products import last_double, product
+from learners.rules.sql.products import last_double, product
+from learners.rules.sql.statements import case_expression, select_statement
 from learners.table import Column, Kind, Series, Table
 from learners.trees import DecisionTreeClassifier, ModelTreeRegressor
 

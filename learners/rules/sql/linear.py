@@ -15,10 +15,10 @@ from sys import float_info
 from learners.linear.additive import LevelPart, NumberPart
 from learners.linear.fitted import FittedLinear
 from learners.linear_function import LARGEST
-from learners.rules.sql import SOURCE, chain, cut, free_name, read_from
-from learners.rules.sql_columns import is_among
-from learners.rules.sql_literals import identifier, number_literal
-from learners.rules.sql_products import last_double, small_as_zero
+from learners.rules.sql.columns import is_among
+from learners.rules.sql.literals import identifier, number_literal
+from learners.rules.sql.products import last_double, small_as_zero
+from learners.rules.sql.statements import SOURCE, chain, cut, free_name, read_from
 from learners.table import UNSEEN, Column, canonical_text
 
 #: The smallest magnitude to which a product may come: databases refuse one that is too small for a double.
@@ -30,7 +30,7 @@ def linear_statement(model: FittedLinear, source: str) -> str:
 
     Of a regression the answer is the column ``prediction``. Of a classifier there is a column ``score_<class>`` for
     each function: of two classes one, by whose sign they are told apart if no utilities decide; of more the greatest
-    score has the likeliest class. Names that are taken or too long are replaced as in :mod:`learners.rules.sql`.
+    score has the likeliest class. Names taken or too long are replaced as in :mod:`learners.rules.sql.statements`.
 
     Args:
         model: fitted.

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from learners.linear import LinearRegressor, LogisticClassifier
 from learners.rules import RuleSetClassifier
 from learners.rules.access import rules_of
-from learners.rules.linear_sql import linear_statement
-from learners.rules.sql import case_expression, select_statement
-from learners.rules.sql_literals import identifier
+from learners.rules.sql.linear import linear_statement
+from learners.rules.sql.literals import identifier
+from learners.rules.sql.statements import case_expression, select_statement
 from learners.table import Column, Kind, Series, Table
 from learners.trees import DecisionTreeClassifier, DecisionTreeRegressor, ModelTreeRegressor
 from tests.learners.rules.databases import Database

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from learners.boolean_texts import spellings
-from learners.rules.sql_literals import identifier, label_list, text_literal
+from learners.rules.sql.literals import identifier, label_list, text_literal
 from learners.table import Column, Kind
 
 

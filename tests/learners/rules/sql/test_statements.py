@@ -13,8 +13,8 @@ from learners.rules import RuleSetClassifier
 from learners.rules.access import rules_of
 from learners.rules.from_tree import rules_of_nodes
 from learners.rules.simplify import simplified
-from learners.rules.sql import case_expression, select_statement
-from learners.rules.sql_literals import _near_halfway, _rounded, identifier, number_literal, text_literal
+from learners.rules.sql.literals import _near_halfway, _rounded, identifier, number_literal, text_literal
+from learners.rules.sql.statements import case_expression, select_statement
 from learners.table import Column, Kind, Series, Table
 from learners.trees.classifier import DecisionTreeClassifier
 from tests.learners.rules.test_from_tree import TARGET, tree_and_rows

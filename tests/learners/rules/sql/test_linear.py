@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from learners.linear import LinearRegressor, LogisticClassifier
 from learners.linear.additive import NumberPart
-from learners.rules.linear_sql import linear_statement
+from learners.rules.sql.linear import linear_statement
 from learners.table import UNSEEN, Column, Kind, Table
 
 COLUMNS = (

@@ -7,7 +7,7 @@ level shares the row among a tree's rules, and the answer is the weighted mean. 
 forms answer every row, since one rule answers each, and the second one also names that rule.
 
 The source must have the model's columns under their own names: numeric ones as numbers, level columns as text, or as
-numbers where the levels are those, boolean ones in any way that :mod:`learners.rules.sql_columns` tells. Sums and
+numbers where the levels are those, boolean ones in any way that :mod:`learners.rules.sql.columns` tells. Sums and
 conjunctions are written as balanced trees, because databases bound the depth of an expression.
 
 A ``SELECT`` gives all columns of the source, then the answers. Whatever columns the source has beside the model's,
@@ -31,10 +31,10 @@ import numpy as np
 from learners.decisions import tie_width
 from learners.linear_function import LinearTerm
 from learners.rules.rule import Once, Rule, RuleCondition, RuleSet
-from learners.rules.sql_columns import is_among, is_unseen
-from learners.rules.sql_combined import is_unknown, satisfies
-from learners.rules.sql_literals import identifier, number_literal, scalar_literal
-from learners.rules.sql_products import product
+from learners.rules.sql.columns import is_among, is_unseen
+from learners.rules.sql.combined import is_unknown, satisfies
+from learners.rules.sql.literals import identifier, number_literal, scalar_literal
+from learners.rules.sql.products import product
 from learners.table import Column, canonical_text
 from learners.trees.combined.column import CombinedColumn
 

@@ -13,12 +13,12 @@ from learners.boolean_texts import boolean_level, spellings
 from learners.linear import LinearRegressor, LogisticClassifier
 from learners.rules import RuleSetClassifier
 from learners.rules.access import rules_of
-from learners.rules.sql import case_expression
-from learners.rules.sql_columns import is_among, is_unseen
+from learners.rules.sql.columns import is_among, is_unseen
+from learners.rules.sql.statements import case_expression
 from learners.table import Column, Kind, Series, Table
 from learners.trees import DecisionTreeClassifier, DecisionTreeRegressor, ModelTreeRegressor
 from tests.learners.rules.databases import Database
-from tests.learners.rules.test_sql_names import statement, wanted
+from tests.learners.rules.sql.test_names import statement, wanted
 
 #: As files give them: JSON and Parquet, CSV, declared ones, the caller's names and the caller's order.
 COLUMNS = {

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from math import inf, nextafter
 
-from learners.rules.sql_literals import number_literal
+from learners.rules.sql.literals import number_literal
 from learners.table import number_text
 
 _ZERO = number_literal(0.0)
