@@ -1,6 +1,7 @@
 """One-row predictions over HTTP by nearest neighbours beside those by a tree, both of 50,000 rows, in turns with wrk.
 
     python benchmarks/neighbors_serving.py [--rounds 3] [--seconds 3] [--tables 2,3,adult,gaps] [--explain]
+                                           [--processors 0,1]
 
 A number stands for so many uniform numbers, ``adult`` for rows of adult drawn again, their numbers moved a little, as
 those that are asked are, and ``gaps`` for the same asked with one cell missing. Both models are served by one process.
@@ -8,6 +9,9 @@ those that are asked are, and ``gaps`` for the same asked with one cell missing.
 is compiled on this machine, and once after. All answers, and reasons, are compared with the library's, and the
 process's memory is told. What the search alone takes, and how many rows it looks at, is told beside scipy's cKDTree,
 which is asked for all 500 rows in one call.
+
+The server and wrk are each kept on a processor: left alone they are on one at times, where no processor waits for
+another and rates are twice as high, and a turn of that kind beside one of the other says nothing of either model.
 """
 
 from __future__ import annotations
@@ -131,7 +135,8 @@ def measure(said: str, options: argparse.Namespace, folder: Path) -> None:
     (folder / "bodies").write_text("\n".join(bodies) + "\n")
     (folder / "wrk.lua").write_text(WRK.format(bodies=folder / "bodies"))
     port = free_port()
-    command = [str(Path(sys.executable).with_name("rulewood")), "serve", "--no-worker", "--port", str(port)]
+    serve = [str(Path(sys.executable).with_name("rulewood")), "serve", "--no-worker", "--port", str(port)]
+    command = [*kept_on(options.processors[0]), *serve]
     with process([*command, "--data", str(folder / "data")], port, "/health/ready", {}) as (pid, _):
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60) as client:
             for name, wait in (("tree", 0.0), ("neighbours", _TAKING_UP), ("neighbours", 0.0)):
@@ -144,7 +149,7 @@ def measure(said: str, options: argparse.Namespace, folder: Path) -> None:
             found: dict[str, list[tuple[float, float]]] = {name: [] for name in models}
             for _ in range(options.rounds):
                 for name in models:
-                    found[name].append(ask(folder, port, pid, name, connections, options.seconds))
+                    found[name].append(ask(folder, port, pid, name, connections, options))
             ratios = [mine[0] / tree[0] for mine, tree in zip(found["neighbours"], found["tree"], strict=True)]
             costs = [tree[1] / mine[1] for mine, tree in zip(found["neighbours"], found["tree"], strict=True)]
             least = {name: min(cost for _, cost in turns) for name, turns in found.items()}
@@ -192,16 +197,24 @@ def search_alone(rows: np.ndarray, asked: Table, model: NearestNeighborsClassifi
 JSON = {"content-type": "application/json"}
 
 
-def ask(folder: Path, port: int, pid: int, name: str, connections: int, seconds: int) -> tuple[float, float]:
+def kept_on(processor: str) -> list[str]:
+    """What keeps a command on one of the machine's processors."""
+    return ["taskset", "-c", processor]
+
+
+def ask(
+    folder: Path, port: int, pid: int, name: str, connections: int, options: argparse.Namespace
+) -> tuple[float, float]:
     """Requests a second, and processor seconds of the server per request."""
     address = f"http://127.0.0.1:{port}/api/v1/models/{name}/predictions"
-    command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", str(folder / "wrk.lua"), address]
+    wrk = ["wrk", "-t1", f"-c{connections}", f"-d{options.seconds}s", "-s", str(folder / "wrk.lua"), address]
+    command = [*kept_on(options.processors[1]), *wrk]
     before = processor_seconds(pid)
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     spent = processor_seconds(pid) - before
     rate, errors = next(line.split()[1:] for line in said.splitlines() if line.startswith("RESULT"))
     assert errors == "0", said
-    return float(rate), spent / (float(rate) * seconds)
+    return float(rate), spent / (float(rate) * options.seconds)
 
 
 def main() -> None:
@@ -210,6 +223,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--tables", default="2,3")
     parser.add_argument("--explain", action="store_true", help="with the reason of each answer")
+    parser.add_argument(
+        "--processors",
+        type=lambda said: said.split(","),
+        default=["0", "1"],
+        help="of the server and of wrk; may be the same",
+    )
     options = parser.parse_args()
     folder = marks()
     if folder is None:

@@ -98,7 +98,7 @@ class NativeFunction:
         pointed = {"p": types.voidptr, "i": types.int64, "f": types.float64}
         signature = types.int64(*(pointer(pointed[letter]) for letter in self._arguments))
         made = make(signature, error_model="numpy", pipeline_class=OuterCompiler)(function)
-        machine = made._library.codegen._tm
+        machine = _narrow_machine(made._library.codegen)
         module = binding.parse_bitcode(made._library._final_module.as_bitcode())
         module.get_function(made._wrapper_name).name = self.name
         for one in (*module.functions, *module.global_variables):
@@ -108,6 +108,23 @@ class NativeFunction:
         passes.add_global_dead_code_eliminate_pass()
         passes.run(module, binding.create_pass_builder(machine, binding.create_pipeline_tuning_options()))
         return bytes(machine.emit_object(module))
+
+
+def _narrow_machine(codegen: Any) -> Any:
+    """The processor for which numba compiles, without its registers of 512 bits.
+
+    Multiplications in these lower the clock of some processors by a twelfth, for as long as some come now and then: a
+    request would take so much longer all around them.
+    """
+    from llvmlite import binding
+
+    options: dict[str, Any] = {"opt": 3}
+    codegen._customize_tm_options(options)
+    given = options["features"].split(",")
+    if "+avx512f" in given:
+        kept = [feature for feature in given if not feature[1:].startswith(("avx512", "avx10", "amx-avx512"))]
+        options["features"] = ",".join([*kept, "-avx512f"])
+    return binding.Target.from_triple(binding.get_process_triple()).create_target_machine(**options)
 
 
 def native(arguments: str, *, keeps_lock: bool = True) -> Callable[[Callable[..., int]], NativeFunction]:

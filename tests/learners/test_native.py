@@ -107,3 +107,24 @@ def test_where_kernels_run_as_plain_python_there_is_none(tmp_path: Path, monkeyp
 def test_addresses_are_read_by_machine_code_only() -> None:
     with pytest.raises(TypeError, match="machine code"):
         array_at(0, 1)
+
+
+SQUARES = """
+define void @squares(<8 x double>* %at) {
+  %values = load <8 x double>, <8 x double>* %at
+  %squares = fmul <8 x double> %values, %values
+  store <8 x double> %squares, <8 x double>* %at
+  ret void
+}
+"""
+
+
+def test_multiplications_take_no_registers_that_lower_the_clock() -> None:
+    """Eight doubles at once are two halves to the processor."""
+    from llvmlite import binding
+    from numba.core.registry import cpu_target
+
+    module = binding.parse_assembly(SQUARES)
+    written = _native._narrow_machine(cpu_target.target_context.codegen()).emit_assembly(module)
+    assert "mul" in written
+    assert "zmm" not in written
