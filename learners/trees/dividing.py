@@ -8,7 +8,8 @@ import numpy as np
 
 from learners._accel import lean_inner_kernel, lean_kernel
 from learners.trees.describing import open_child
-from learners.trees.marking import count_branches, mark_branches
+from learners.trees.halving import halve_weighted_rows
+from learners.trees.marking import count_branches, find_branches, mark_codes
 from learners.trees.missing import branch_shares, knows_all
 from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD
 from learners.trees.partition import number_children
@@ -26,6 +27,7 @@ from learners.trees.problem import (
     ORDERED_WITH_MISSING,
     TIE,
     TOP,
+    WEIGHT,
     Grown,
     Problem,
     Rules,
@@ -50,28 +52,48 @@ def prepare_split(
     """
     start = grown.nodes[node].start
     count = grown.nodes[node].count
-    branches, groups, complete = mark_branches(problem, rules, work, grown, node, column)
+    branches, groups, complete = find_branches(problem, rules, work, grown, node, column)
+    at_once = complete and branches == 2 and not rules.unit
+    by_code = at_once and problem.columns[column].is_coded and rules.mass_row == WEIGHT
+    if problem.columns[column].is_coded and not by_code:
+        mark_codes(problem, work, grown, node, column)
     missing = 0
-    if rules.unit:
-        count_as_weights(work, branches, count)
-    else:
-        missing = branch_shares(problem, rules, work, start, start + count, branches, complete)
-    total = np.int64(0)
-    for b in range(branches):
-        total += work.branches[b].count
+    total = np.int64(count)
+    if not at_once:
+        missing, total = count_rows(problem, rules, work, start, start + count, branches)
     place = start if total <= count or start + count == counters[TOP] else counters[TOP]
     kind = kind_of(problem, work, column, groups)
     spare = kind == MULTIWAY and groups < problem.columns[column].n_levels
     if not has_room(problem, grown, counters, branches + 1, groups, place, total):
         return -1, 0
     record_test(problem, rules, work, grown, counters, node, column, groups)
-    number_children(problem, rules, work, start, start + count, place, branches, missing)
+    if at_once:
+        halve_weighted_rows(problem, rules, work, start, start + count, column if by_code else -1, False)
+    else:
+        number_children(problem, rules, work, start, start + count, place, branches, missing)
     add_children(problem, rules, work, grown, counters, node, branches, spare)
     if kind == BINNED:
         end_intervals(problem, work, grown, node, column, groups)
     counters[TOP] = max(counters[TOP], place + total)
     open_children(problem, rules, work, grown, node, branches)
     return branches, missing
+
+
+@lean_inner_kernel
+def count_rows(problem: Problem, rules: Rules, work: Work, start: int, end: int, branches: int) -> tuple[int, np.int64]:
+    """Count and weigh the rows of each branch by ``branch``; returns how many miss the value, and all of all branches.
+
+    Where every weight is 1, they have been counted by class.
+    """
+    missing = 0
+    if rules.unit:
+        count_as_weights(work, branches, end - start)
+    else:
+        missing = branch_shares(problem, rules, work, start, end, branches)
+    total = np.int64(0)
+    for b in range(branches):
+        total += work.branches[b].count
+    return missing, total
 
 
 @lean_inner_kernel
@@ -107,17 +129,21 @@ def divide_in_two(problem: Problem, rules: Rules, work: Work, grown: Grown, coun
     start = grown.nodes[node].start
     count = grown.nodes[node].count
     work.branches[0].summed = False
-    complete = knows_all(work, start, start + count)
-    missing = branch_shares(problem, rules, work, start, start + count, 2, complete)
-    if rules.unit:
-        count_branches(problem, rules, work, start, start + count)
-        count_as_weights(work, 2, count)
-    total = work.branches[0].count + work.branches[1].count
+    at_once = knows_all(work, start, start + count) and not rules.unit
+    missing = 0
+    total = np.int64(count)
+    if not at_once:
+        if rules.unit:
+            count_branches(problem, rules, work, start, start + count)
+        missing, total = count_rows(problem, rules, work, start, start + count, 2)
     place = start if total <= count or start + count == counters[TOP] else counters[TOP]
     if not has_room(problem, grown, counters, 3, 0, place, total):
         return -1
     grown.nodes[node].test = THRESHOLD
-    number_children(problem, rules, work, start, start + count, place, 2, missing)
+    if at_once:
+        halve_weighted_rows(problem, rules, work, start, start + count, -1, False)
+    else:
+        number_children(problem, rules, work, start, start + count, place, 2, missing)
     add_children(problem, rules, work, grown, counters, node, 2, False)
     counters[TOP] = max(counters[TOP], place + total)
     open_children(problem, rules, work, grown, node, 2)

@@ -53,7 +53,7 @@ def unless_by_chance(
         return column
     if extras.critical.shape[0] == 0 or column < 0:
         return column
-    branches = mark_branches(problem, rules, work, grown, node, column)[0]
+    branches = mark_branches(problem, rules, work, grown, node, column)
     stats = work.group_stats
     for b in range(branches):
         for k in range(rules.n_stats):

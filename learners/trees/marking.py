@@ -7,8 +7,8 @@ import numpy as np
 from learners._accel import lean_inner_kernel
 from learners.trees.coding import code_at
 from learners.trees.criteria import VARIANCE
-from learners.trees.missing import known_end, no_sums, put_sums, sums_classes, with_row
-from learners.trees.problem import KNOWN, WEIGHT, Grown, Problem, Rules, Work
+from learners.trees.missing import known_end
+from learners.trees.problem import KNOWN, Grown, Problem, Rules, Work
 from learners.trees.searching import stats_of_groups, stats_of_node
 from learners.trees.splitters.counting import count_column
 from learners.trees.splitters.groups import fill_groups
@@ -18,13 +18,22 @@ from learners.types import IntArray
 
 
 @lean_inner_kernel
-def mark_branches(
+def mark_branches(problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, column: int) -> int:
+    """Fill ``branch`` for every id of the node (-1: missing) by the chosen test; returns the number of branches."""
+    branches, _, _ = find_branches(problem, rules, work, grown, node, column)
+    if problem.columns[column].is_coded:
+        mark_codes(problem, work, grown, node, column)
+    return branches
+
+
+@lean_inner_kernel
+def find_branches(
     problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, column: int
 ) -> tuple[int, int, bool]:
-    """Fill ``branch`` for every id of the node (-1: missing) by the chosen test.
+    """Find the branches of the chosen test: of a column with codes by code, else ``branch`` of every id.
 
-    Returns the number of branches and of groups (0 for a column with keys), and whether no branch is -1. What two
-    branches sum up to may be known afterwards, see ``summed``.
+    Returns the number of branches and of groups (0 for a column with keys), and whether every row knows its value.
+    Where every weight is 1, what the branches sum up to is known afterwards.
     """
     work.branches[0].summed = False
     start = grown.nodes[node].start
@@ -46,41 +55,27 @@ def mark_branches(
     work.code_branch[problem.columns[column].n_codes] = -1
     for g in range(groups):
         work.code_branch[work.groups[g].code] = work.groups[g].branch
-    if not rules.unit and complete and branches == 2 and sums_classes(rules):
-        mark_and_sum(problem, rules, work, start, end, column)
-        return branches, groups, complete
+    return branches, groups, complete
+
+
+@lean_inner_kernel
+def mark_codes(problem: Problem, work: Work, grown: Grown, node: int, column: int) -> None:
+    """Fill ``branch`` for every id of the node by the branches of the codes."""
+    start = grown.nodes[node].start
+    end = start + grown.nodes[node].count
     is_wide = problem.columns[column].is_wide
     at = problem.columns[column].place
     label_bits = problem.layout.label_bits
     for one in range(np.uint64(start), np.uint64(end)):
         code = code_at(problem.codes, problem.row[one], at, is_wide) >> label_bits
         work.branch[one] = work.code_branch[np.uint64(code)]
-    return branches, groups, complete
-
-
-@lean_inner_kernel
-def mark_and_sum(problem: Problem, rules: Rules, work: Work, start: int, end: int, column: int) -> None:
-    """Fill ``branch`` for a test on codes with two branches, nothing missing, and sum up both of two classes.
-
-    What the class is lies beside the code.
-    """
-    is_wide = problem.columns[column].is_wide
-    at = problem.columns[column].place
-    label_bits = np.uint64(problem.layout.label_bits)
-    sums = no_sums()
-    for one in range(np.uint64(start), np.uint64(end)):
-        combined = np.uint64(code_at(problem.codes, problem.row[one], at, is_wide))
-        b = work.code_branch[combined >> label_bits]
-        work.branch[one] = b
-        sums = with_row(sums, np.int64(b), problem.numbers[WEIGHT, one], float(combined & np.uint64(1)))
-    put_sums(problem, rules, work, start, end, sums)
 
 
 @lean_inner_kernel
 def mark_halves(
     problem: Problem, rules: Rules, work: Work, grown: Grown, node: int, keys: IntArray, place: int | np.int64
 ) -> bool:
-    """The same for a threshold on keys; returns whether no branch is -1."""
+    """Fill ``branch`` by a threshold on keys; returns whether none is -1."""
     start = grown.nodes[node].start
     end = start + grown.nodes[node].count
     layout = problem.layout
@@ -141,14 +136,16 @@ def count_right(rules: Rules, work: Work, grown: Grown, node: int) -> None:
 
 @lean_inner_kernel
 def count_branches(problem: Problem, rules: Rules, work: Work, start: int | np.int64, end: int | np.int64) -> None:
-    """Count the rows of two branches by what ``branch`` says of each id."""
-    if rules.criterion == VARIANCE:
-        return
+    """Count the rows of two branches by what ``branch`` says of each id, and those of each class."""
+    by_class = rules.criterion != VARIANCE
     for b in range(2):
+        work.branches[b].count = 0
         for k in range(rules.n_stats):
             work.branch_stats[b, k] = 0.0
     for one in range(start, end):
-        work.branch_stats[work.branch[one], int(problem.answer[problem.row[one]])] += 1.0
+        work.branches[work.branch[one]].count += 1
+        if by_class:
+            work.branch_stats[work.branch[one], int(problem.answer[problem.row[one]])] += 1.0
 
 
 @lean_inner_kernel

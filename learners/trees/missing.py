@@ -15,8 +15,6 @@ An unseen level (a code below 0) in training counts as missing.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from learners._accel import lean_inner_kernel
@@ -91,18 +89,11 @@ def known_stats_of_two(problem: Problem, rules: Rules, keys: IntArray, lo: int, 
 
 
 @lean_inner_kernel
-def branch_shares(
-    problem: Problem, rules: Rules, work: Work, start: int, end: int, branches: int, complete: bool
-) -> int:
+def branch_shares(problem: Problem, rules: Rules, work: Work, start: int, end: int, branches: int) -> int:
     """Fill ``share`` from ``branch`` and list the ids with a missing value in ``absent``; returns how many.
 
-    Where they take the most likely branch, ``branch`` says so then, and there are none any more. ``complete``:
-    whether no branch is -1.
+    Where they take the most likely branch, ``branch`` says so then, and there are none any more.
     """
-    if complete and branches == 2:
-        if not work.branches[0].summed:
-            sum_halves(problem, rules, work, start, end)
-        return 0
     for b in range(branches):
         work.branches[b].summed = False
     missing = known_shares(problem, rules, work, start, end, branches)
@@ -124,6 +115,8 @@ def branch_shares(
 @lean_inner_kernel
 def known_shares(problem: Problem, rules: Rules, work: Work, start: int, end: int, branches: int) -> int:
     """Fill ``share`` and ``count`` by the rows that know the value, and ``absent``; returns how many do not."""
+    if branches == 2:
+        return known_halves(problem, work, start, end)
     for b in range(branches):
         work.branches[b].share = 0.0
         work.branches[b].count = 0
@@ -144,87 +137,32 @@ def known_shares(problem: Problem, rules: Rules, work: Work, start: int, end: in
     return missing
 
 
-class HalfSums(NamedTuple):
-    """What the rows of two branches sum up to: weights, those of the second class and of the first, and rows."""
-
-    known: float
-    left: float
-    right: float
-    left_positives: float
-    right_positives: float
-    left_negatives: float
-    right_negatives: float
-    rows_on_right: np.int64
-
-
 @lean_inner_kernel
-def sums_classes(rules: Rules) -> bool:
-    """Whether two branches are also summed up by class."""
-    return bool(rules.criterion != VARIANCE and rules.n_values == 2)
-
-
-@lean_inner_kernel
-def no_sums() -> HalfSums:
-    """Before the first row."""
-    return HalfSums(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, np.int64(0))
-
-
-@lean_inner_kernel
-def with_row(sums: HalfSums, branch: np.int64, weight: float, is_positive: float) -> HalfSums:
-    """The sums with one row more; one of its parts on the left and on the right is 0, so nothing is rounded."""
-    on_right = weight * float(branch)
-    on_left = weight - on_right
-    positive_right = on_right * is_positive
-    positive_left = on_left * is_positive
-    return HalfSums(
-        sums.known + weight,
-        sums.left + on_left,
-        sums.right + on_right,
-        sums.left_positives + positive_left,
-        sums.right_positives + positive_right,
-        sums.left_negatives + (on_left - positive_left),
-        sums.right_negatives + (on_right - positive_right),
-        sums.rows_on_right + branch,
-    )
-
-
-@lean_inner_kernel
-def sum_halves(problem: Problem, rules: Rules, work: Work, start: int, end: int) -> None:
-    """The common case, two branches and nothing missing, in sums that stay in registers."""
-    by_class = sums_classes(rules)
-    sums = no_sums()
+def known_halves(problem: Problem, work: Work, start: int, end: int) -> int:
+    """The same of two branches, without a branch in the code: what is not part of a sum adds 0 to it."""
+    missing = np.uint64(0)
+    on_right = np.uint64(0)
+    left = 0.0
+    right = 0.0
+    known = 0.0
     for one in range(np.uint64(start), np.uint64(end)):
-        weight = 1.0 if rules.unit else problem.numbers[WEIGHT, one]
-        is_positive = problem.answer[np.uint64(problem.row[one])] if by_class else 0.0
-        sums = with_row(sums, np.int64(work.branch[one]), weight, is_positive)
-    put_sums(problem, rules, work, start, end, sums)
-
-
-@lean_inner_kernel
-def put_sums(problem: Problem, rules: Rules, work: Work, start: int, end: int, sums: HalfSums) -> None:
-    """Write down what two branches sum up to.
-
-    Of two classes also what :func:`~learners.trees.describing.describe` would sum up of each branch.
-    """
-    left_mass = sums.left
-    right_mass = sums.right
-    if not (rules.unit or rules.mass_is_weight):
-        left_mass = 0.0
-        right_mass = 0.0
-        for one in range(np.uint64(start), np.uint64(end)):
-            mass = problem.numbers[rules.mass_row, one]
-            left_mass += mass * (1.0 - float(work.branch[one]))
-            right_mass += mass * float(work.branch[one])
-    put_half(work, 0, end - start - sums.rows_on_right, sums.left, left_mass, sums.known)
-    put_half(work, 1, sums.rows_on_right, sums.right, right_mass, sums.known)
-    by_class = sums_classes(rules)
-    work.branches[0].summed = by_class
-    work.branches[1].summed = by_class
-    if by_class:
-        work.branch_stats[0, 0] = sums.left_negatives
-        work.branch_stats[0, 1] = sums.left_positives
-        work.branch_stats[1, 0] = sums.right_negatives
-        work.branch_stats[1, 1] = sums.right_positives
+        b = work.branch[one]
+        weight = problem.numbers[WEIGHT, one]
+        is_right = np.uint64(b > 0)
+        is_missing = np.uint64(b < 0)
+        work.absent[missing] = one
+        missing += is_missing
+        on_right += is_right
+        own = weight * float(np.int64(np.uint64(1) - is_missing))
+        of_right = weight * float(np.int64(is_right))
+        left += own - of_right
+        right += of_right
+        known += own
+    work.branches[0].share = left / known
+    work.branches[1].share = right / known
+    work.branches[0].count = end - start - np.int64(on_right + missing)
+    work.branches[1].count = on_right
+    return int(missing)
 
 
 @lean_inner_kernel
@@ -234,12 +172,3 @@ def knows_all(work: Work, start: int, end: int) -> bool:
     for one in range(np.uint64(start), np.uint64(end)):
         least = min(least, work.branch[one])
     return bool(least >= 0)
-
-
-@lean_inner_kernel
-def put_half(work: Work, branch: int, rows: int | np.int64, weight: float, mass: float, known: float) -> None:
-    """Write down how many rows a branch has, and what they weigh."""
-    work.branches[branch].count = rows
-    work.branches[branch].share = weight / known
-    work.branches[branch].weight = weight
-    work.branches[branch].mass = mass
