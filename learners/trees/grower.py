@@ -139,10 +139,10 @@ def move_columns(problem: Problem, work: Work, grown: Grown, task: IntArray, act
     """Move the keys of the task's active columns to the children."""
     start = grown.nodes[task[NODE]].start
     end = start + grown.nodes[task[NODE]].count
-    for column in range(task[FIRST], task[LAST]):
-        if active[column] and not problem.columns[column].is_coded:
-            keys = problem.keys[column]
-            move_column(problem, work, keys, start, end, task[BRANCHES], task[MISSING])
+    for position in range(work.keyed.shape[0]):
+        column = work.keyed[position]
+        if active[column] and task[FIRST] <= column < task[LAST]:
+            move_column(problem, work, problem.keys[column], start, end, task[BRANCHES], task[MISSING])
 
 
 @lean_inner_kernel

@@ -35,13 +35,22 @@ def number_children(
     position = place
     for b in range(branches):
         work.branches[b].first = position
-        work.cursor[b] = position + (missing if work.branches[b].share > 0.0 else 0)
         position += work.branches[b].count
     if shares_rows(work, branches):
         share_rows(problem, rules, work, start, end, place, missing)
-        if rules.mass_row != WEIGHT:
-            move_numbers(problem.numbers[rules.mass_row], work, start, end, place, branches)
-        return
+    else:
+        spread_rows(problem, rules, work, start, end, place, branches, missing)
+    if rules.mass_row != WEIGHT:
+        move_numbers(problem.numbers[rules.mass_row], work, start, end, place, branches)
+
+
+@lean_inner_kernel
+def spread_rows(
+    problem: Problem, rules: Rules, work: Work, start: int, end: int, place: int, branches: int, missing: int
+) -> None:
+    """Give new ids and move rows and their weights, to any number of branches."""
+    for b in range(branches):
+        work.cursor[b] = work.branches[b].first + (missing if work.branches[b].share > 0.0 else 0)
     for one in range(start, end):
         b = work.branch[one]
         if b >= 0:
@@ -52,8 +61,6 @@ def number_children(
     move_rows(problem, work, start, end, place, branches)
     if not rules.unit:
         move_numbers(problem.numbers[WEIGHT], work, start, end, place, branches)
-        if rules.mass_row != WEIGHT:
-            move_numbers(problem.numbers[rules.mass_row], work, start, end, place, branches)
 
 
 @lean_inner_kernel

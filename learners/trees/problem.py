@@ -216,6 +216,7 @@ class Work(NamedTuple):
         columns: ``COLUMN_BEST`` (d,), the best test of each column, place -1 where there is none; where its
             counts begin, -1 while it has none; and where it is noted which codes occur.
         looked: int64 (d,), the columns whose tests are looked for in this turn, ascending.
+        keyed: int64, the columns with keys, ascending.
         drawn, undrawn: bool (d,) and int64 (d,), where columns are drawn for a node: those of this turn, and those
             that are left.
         branches: ``BRANCH``: id of its first row, number of rows, share of the known weight; weight and mass, and
@@ -241,6 +242,7 @@ class Work(NamedTuple):
     packed: IntArray
     columns: Records
     looked: IntArray
+    keyed: IntArray
     drawn: BoolArray
     undrawn: IntArray
     branches: Records
@@ -327,6 +329,7 @@ def new_work(problem: Problem, rules: Rules) -> Work:
         packed=np.zeros((2, min(capacity, combinations // COMBINATIONS_A_ROW + 1)), np.int64),
         columns=records(len(problem.columns), COLUMN_BEST),
         looked=np.zeros(len(problem.columns), np.int64),
+        keyed=np.flatnonzero(~plain["is_coded"]),
         drawn=np.zeros(len(problem.columns), np.bool_),
         undrawn=np.zeros(len(problem.columns), np.int64),
         branches=records(branches, BRANCH),
