@@ -55,6 +55,7 @@ def unless_by_chance(
         return column
     branches = mark_branches(problem, rules, work, grown, node, column)
     stats = work.group_stats
+    work.filled[0] = -1
     for b in range(branches):
         for k in range(rules.n_stats):
             stats[b, k] = 0.0

@@ -11,7 +11,7 @@ from learners.trees.missing import known_end
 from learners.trees.problem import KNOWN, Grown, Problem, Rules, Work
 from learners.trees.searching import stats_of_groups, stats_of_node
 from learners.trees.splitters.counting import count_column
-from learners.trees.splitters.groups import fill_groups
+from learners.trees.splitters.groups import groups_of
 from learners.trees.splitters.kinds import assign_groups, kind_of
 from learners.trees.splitters.with_missing import branch_of_missing, last_known
 from learners.types import IntArray
@@ -41,9 +41,9 @@ def find_branches(
     place = work.columns[column].place
     if not problem.columns[column].is_coded:
         return 2, 0, mark_halves(problem, rules, work, grown, node, problem.keys[column], place)
-    if work.columns[column].counted < 0:
+    if work.filled[0] != column and work.columns[column].counted < 0:
         count_column(problem, rules, work, start, end, column)
-    groups, complete = fill_groups(problem, rules, work, start, end, column)
+    groups, complete = groups_of(problem, rules, work, start, end, column)
     if complete:
         stats_of_node(rules, work, grown, node)
     else:

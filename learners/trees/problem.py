@@ -217,6 +217,8 @@ class Work(NamedTuple):
             counts begin, -1 while it has none; and where it is noted which codes occur.
         looked: int64 (d,), the columns whose tests are looked for in this turn, ascending.
         keyed: int64, the columns with keys, ascending.
+        filled: int64 (3,), the column that ``groups`` are of, -1 if they are of no use; how many they are, and whether
+            every row knows its value.
         drawn, undrawn: bool (d,) and int64 (d,), where columns are drawn for a node: those of this turn, and those
             that are left.
         branches: ``BRANCH``: id of its first row, number of rows, share of the known weight; weight and mass, and
@@ -243,6 +245,7 @@ class Work(NamedTuple):
     columns: Records
     looked: IntArray
     keyed: IntArray
+    filled: IntArray
     drawn: BoolArray
     undrawn: IntArray
     branches: Records
@@ -330,6 +333,7 @@ def new_work(problem: Problem, rules: Rules) -> Work:
         columns=records(len(problem.columns), COLUMN_BEST),
         looked=np.zeros(len(problem.columns), np.int64),
         keyed=np.flatnonzero(~plain["is_coded"]),
+        filled=np.full(3, -1),
         drawn=np.zeros(len(problem.columns), np.bool_),
         undrawn=np.zeros(len(problem.columns), np.int64),
         branches=records(branches, BRANCH),

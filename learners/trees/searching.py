@@ -13,7 +13,7 @@ from learners.trees.missing import known_end, known_stats
 from learners.trees.pricing import priced, prices_tests
 from learners.trees.problem import KNOWN, TIE, WEIGHT, Bounds, Grown, Problem, Rules, Work
 from learners.trees.splitters.counting import count_columns, forget_looked
-from learners.trees.splitters.groups import fill_groups
+from learners.trees.splitters.groups import groups_of
 from learners.trees.splitters.kinds import assign_groups, best_test, is_multiway, is_ordered, kind_of
 from learners.trees.splitters.ordered import count_cuts
 from learners.trees.splitters.threshold import count_thresholds
@@ -83,6 +83,7 @@ def evaluate_columns(
     start = grown.nodes[node].start
     end = start + grown.nodes[node].count
     counted = 0
+    work.filled[0] = -1
     for position in range(looked):
         if enough < 0.0:
             break
@@ -164,7 +165,7 @@ def evaluate_codes(
     """The best test of a column with codes: (place or below 0, gain, gain ratio)."""
     start = grown.nodes[node].start
     weight = grown.nodes[node].weight
-    groups, complete = fill_groups(problem, rules, work, start, start + grown.nodes[node].count, column)
+    groups, complete = groups_of(problem, rules, work, start, start + grown.nodes[node].count, column)
     if groups < 2:
         return _CONSTANT, 0.0, 0.0
     stats = work.sums[KNOWN]

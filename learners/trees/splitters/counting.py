@@ -73,7 +73,8 @@ def forget_looked(work: Work, last: int) -> None:
 
 @lean_inner_kernel
 def forget_counts(work: Work, first: int, last: int) -> None:
-    """Mark columns as not counted: their counts are another thread's, or of another node."""
+    """Mark columns as not counted, and groups as of no use: they are another thread's, or of another node."""
+    work.filled[0] = -1
     for column in range(first, last):
         work.columns[column].counted = -1
 

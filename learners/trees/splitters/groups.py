@@ -22,6 +22,17 @@ _ID_BITS = 32
 
 
 @lean_inner_kernel
+def groups_of(problem: Problem, rules: Rules, work: Work, start: int, end: int, column: int) -> tuple[int, bool]:
+    """The groups of a column as :func:`fill_groups` tells them, filled unless they are what was filled last."""
+    if work.filled[0] != column:
+        groups, complete = fill_groups(problem, rules, work, start, end, column)
+        work.filled[0] = column
+        work.filled[1] = groups
+        work.filled[2] = complete
+    return int(work.filled[1]), work.filled[2] != 0
+
+
+@lean_inner_kernel
 def fill_groups(problem: Problem, rules: Rules, work: Work, start: int, end: int, column: int) -> tuple[int, bool]:
     """Fill ``code`` and ``mass`` of ``groups``, and ``group_stats``.
 
