@@ -8,7 +8,7 @@ import numpy as np
 
 from learners._accel import lean_inner_kernel, lean_kernel
 from learners.trees.describing import open_child
-from learners.trees.halving import halve_weighted_rows
+from learners.trees.halving import halve_coded_rows, halve_marked_rows
 from learners.trees.marking import count_branches, find_branches, mark_codes
 from learners.trees.missing import branch_shares, knows_all
 from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD
@@ -54,7 +54,7 @@ def prepare_split(
     count = grown.nodes[node].count
     branches, groups, complete = find_branches(problem, rules, work, grown, node, column)
     at_once = complete and branches == 2 and not rules.unit
-    by_code = at_once and problem.columns[column].is_coded and rules.mass_row == WEIGHT
+    by_code = at_once and is_plain(problem, rules, column)
     if problem.columns[column].is_coded and not by_code:
         mark_codes(problem, work, grown, node, column)
     missing = 0
@@ -67,8 +67,10 @@ def prepare_split(
     if not has_room(problem, grown, counters, branches + 1, groups, place, total):
         return -1, 0
     record_test(problem, rules, work, grown, counters, node, column, groups)
-    if at_once:
-        halve_weighted_rows(problem, rules, work, start, start + count, column if by_code else -1, False)
+    if by_code:
+        halve_coded_rows(problem, rules, work, start, start + count, column)
+    elif at_once:
+        halve_marked_rows(problem, rules, work, start, start + count, False)
     else:
         number_children(problem, rules, work, start, start + count, place, branches, missing)
     add_children(problem, rules, work, grown, counters, node, branches, spare)
@@ -77,6 +79,12 @@ def prepare_split(
     counters[TOP] = max(counters[TOP], place + total)
     open_children(problem, rules, work, grown, node, branches)
     return branches, missing
+
+
+@lean_inner_kernel
+def is_plain(problem: Problem, rules: Rules, column: int) -> bool:
+    """Whether a column has codes in one place each, and a row's mass is its weight."""
+    return bool(problem.columns[column].is_coded and not problem.columns[column].is_wide and rules.mass_row == WEIGHT)
 
 
 @lean_inner_kernel
@@ -141,7 +149,7 @@ def divide_in_two(problem: Problem, rules: Rules, work: Work, grown: Grown, coun
         return -1
     grown.nodes[node].test = THRESHOLD
     if at_once:
-        halve_weighted_rows(problem, rules, work, start, start + count, -1, False)
+        halve_marked_rows(problem, rules, work, start, start + count, False)
     else:
         number_children(problem, rules, work, start, start + count, place, 2, missing)
     add_children(problem, rules, work, grown, counters, node, 2, False)

@@ -14,10 +14,21 @@ from typing import NamedTuple
 import numpy as np
 
 from learners._accel import lean_inner_kernel
-from learners.trees.coding import code_at
 from learners.trees.criteria import VARIANCE
 from learners.trees.problem import WEIGHT, Problem, Rules, Work
-from learners.types import FloatArray, IntArray
+from learners.types import FloatArray, Int32Array, IntArray
+
+
+class HalfSums(NamedTuple):
+    """What the rows of two branches sum up to: weights, those of the second class and of the first."""
+
+    known: float
+    left: float
+    right: float
+    left_positives: float
+    right_positives: float
+    left_negatives: float
+    right_negatives: float
 
 
 @lean_inner_kernel
@@ -41,57 +52,90 @@ def halve_rows(problem: Problem, work: Work, start: int, end: int) -> None:
 
 
 @lean_inner_kernel
-def halve_weighted_rows(
-    problem: Problem, rules: Rules, work: Work, start: int, end: int, column: int, is_settled: bool
-) -> None:
-    """Move rows and their weights, and sum up the branches.
+def halve_coded_rows(problem: Problem, rules: Rules, work: Work, start: int, end: int, column: int) -> None:
+    """Move rows and their weights, which are their mass, as ``code_branch`` says, and sum up the branches.
 
-    Args:
-        column: one with codes, whose ``code_branch`` says where a row goes, if mass is weight; -1: ``branch`` says so.
-        is_settled: whether the branches' shares are known already; then they are not summed up.
+    The column's codes take one place each. What the class is lies beside the code.
     """
     row = problem.row
     spare = work.keys
-    numbers = problem.numbers
-    spare_numbers = work.spare_numbers
-    by_code = column >= 0
-    is_wide = problem.columns[max(column, 0)].is_wide
-    at = problem.columns[max(column, 0)].place
+    weights = problem.numbers[WEIGHT]
+    spare_weights = work.spare_numbers
+    at = np.uint64(problem.columns[column].place)
     label_bits = np.uint64(problem.layout.label_bits)
     sums = no_sums()
     left = np.uint64(start)
     right = np.uint64(0)
     for one in range(np.uint64(start), np.uint64(end)):
         own = row[one]
-        weight = numbers[WEIGHT, one]
-        if by_code:
-            combined = np.uint64(code_at(problem.codes, own, at, is_wide))
-            branch = np.int64(work.code_branch[combined >> label_bits])
-            is_positive = float(np.int64(combined & np.uint64(1)))
-        else:
-            branch = np.int64(work.branch[one])
-            is_positive = problem.answer[np.uint64(own)]
-        sums = with_row(sums, branch, weight, is_positive)
+        weight = weights[one]
+        combined = np.uint64(problem.codes[np.uint64(own), at])
+        branch = work.code_branch[combined >> label_bits]
+        sums = with_row(sums, branch, weight, float(np.int64(combined & np.uint64(1))))
         goes_right = np.uint64(branch)
         work.new_id[one] = left + goes_right * (np.uint64(end) + right - left)
         row[left] = own
         spare[right] = own
-        numbers[WEIGHT, left] = weight
-        spare_numbers[right] = weight
+        weights[left] = weight
+        spare_weights[right] = weight
         right += goes_right
         left += np.uint64(1) - goes_right
-    for i in range(right):
-        row[left + i] = spare[i]
-        numbers[WEIGHT, left + i] = spare_numbers[i]
+    put_right(row, weights, work, left, right)
+    put_places(work, start, np.int64(left), end)
+    put_shares(work, sums)
+    put_weights(rules, work, sums)
+
+
+@lean_inner_kernel
+def halve_marked_rows(problem: Problem, rules: Rules, work: Work, start: int, end: int, is_settled: bool) -> None:
+    """Move rows, their weights and masses as ``branch`` says, and sum up the branches.
+
+    ``is_settled``: the branches' shares are known already, and they are not summed up.
+    """
+    row = problem.row
+    spare = work.keys
+    weights = problem.numbers[WEIGHT]
+    spare_weights = work.spare_numbers
+    sums = no_sums()
+    left = np.uint64(start)
+    right = np.uint64(0)
+    for one in range(np.uint64(start), np.uint64(end)):
+        own = row[one]
+        weight = weights[one]
+        branch = work.branch[one]
+        sums = with_row(sums, branch, weight, problem.answer[np.uint64(own)])
+        goes_right = np.uint64(branch)
+        work.new_id[one] = left + goes_right * (np.uint64(end) + right - left)
+        row[left] = own
+        spare[right] = own
+        weights[left] = weight
+        spare_weights[right] = weight
+        right += goes_right
+        left += np.uint64(1) - goes_right
+    put_right(row, weights, work, left, right)
     put_places(work, start, np.int64(left), end)
     if not is_settled:
-        work.branches[0].share = sums.left / sums.known
-        work.branches[1].share = sums.right / sums.known
+        put_shares(work, sums)
         put_weights(rules, work, sums)
     if rules.mass_row != WEIGHT:
-        if not is_settled and not rules.mass_is_weight:
+        if not is_settled:
             sum_masses(problem.numbers[rules.mass_row], work, start, end)
         halve_numbers(problem.numbers[rules.mass_row], work, start, end)
+
+
+@lean_inner_kernel
+def put_right(row: Int32Array, weights: FloatArray, work: Work, left: np.uint64, right: np.uint64) -> None:
+    """Copy the right side behind the left one."""
+    for i in range(right):
+        row[left + i] = work.keys[i]
+        weights[left + i] = work.spare_numbers[i]
+
+
+@lean_inner_kernel
+def put_shares(work: Work, sums: HalfSums) -> None:
+    """Write down the shares of two branches."""
+    work.branches[0].share = sums.left / sums.known
+    work.branches[1].share = sums.right / sums.known
 
 
 @lean_inner_kernel
@@ -126,18 +170,6 @@ def sums_classes(rules: Rules) -> bool:
     return bool(rules.criterion != VARIANCE and rules.n_values == 2)
 
 
-class HalfSums(NamedTuple):
-    """What the rows of two branches sum up to: weights, those of the second class and of the first."""
-
-    known: float
-    left: float
-    right: float
-    left_positives: float
-    right_positives: float
-    left_negatives: float
-    right_negatives: float
-
-
 @lean_inner_kernel
 def no_sums() -> HalfSums:
     """Before the first row."""
@@ -145,7 +177,7 @@ def no_sums() -> HalfSums:
 
 
 @lean_inner_kernel
-def with_row(sums: HalfSums, branch: np.int64, weight: float, is_positive: float) -> HalfSums:
+def with_row(sums: HalfSums, branch: int | np.int64 | np.int32, weight: float, is_positive: float) -> HalfSums:
     """The sums with one row more; one of its parts on the left and on the right is 0, so nothing is rounded."""
     on_right = weight * float(branch)
     on_left = weight - on_right

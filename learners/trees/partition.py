@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from learners._accel import lean_inner_kernel
-from learners.trees.halving import halve_column, halve_rows, halve_weighted_rows
+from learners.trees.halving import halve_column, halve_marked_rows, halve_rows
 from learners.trees.problem import WEIGHT, Problem, Rules, Work
 from learners.trees.sharing import SIGN, UNSIGNED, share_column, share_rows, shares_rows
 from learners.types import FloatArray, IntArray
@@ -30,7 +30,7 @@ def number_children(
         if rules.unit:
             halve_rows(problem, work, start, end)
             return
-        halve_weighted_rows(problem, rules, work, start, end, -1, True)
+        halve_marked_rows(problem, rules, work, start, end, True)
         return
     position = place
     for b in range(branches):
