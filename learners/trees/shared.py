@@ -75,6 +75,10 @@ class SharedColumns:
         except IndexError:
             return None
 
+    def _of_rows(self, weights: FloatArray) -> FloatArray:
+        """The weights of the rows that may be learned from."""
+        return weights if len(self._rows) == len(weights) else weights[self._rows]
+
     def _weighted(self, weights: FloatArray, masses: FloatArray, before: Growth | None) -> Prepared:
         shared, problem = self._prepared, self._prepared.problem
         n_kept = int(np.count_nonzero(weights > 0))
@@ -87,7 +91,9 @@ class SharedColumns:
         if numbers is None or numbers.shape[1] < len(row):
             numbers = np.empty((3, len(row)))
         ids = np.empty(shared.n_rows, np.int32)
-        are_one, are_mass = take_rows(problem, weights[self._rows], masses[self._rows], ids, row, numbers, keys)
+        own = self._of_rows(weights)
+        own_masses = own if masses is weights else self._of_rows(masses)
+        are_one, are_mass = take_rows(problem, own, own_masses, ids, row, numbers, keys)
         unit = shared.rules.unit and bool(are_one)
         if unit and shared.rules.n_stats == shared.rules.n_values:
             numbers = np.zeros((3, 1))

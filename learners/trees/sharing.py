@@ -39,10 +39,10 @@ def share_rows(problem: Problem, rules: Rules, work: Work, start: int, end: int,
     spare_weights = work.spare_numbers
     sums = no_sums()
     for q in range(np.uint64(missing)):
-        one = np.uint64(work.absent[q])
-        is_positive = problem.answer[np.uint64(row[one])]
+        lost = np.uint64(work.absent[q])
+        is_positive = problem.answer[np.uint64(row[lost])]
         for b in range(2):
-            sums = with_row(sums, np.int64(b), weights[one] * work.branches[b].share, is_positive)
+            sums = with_row(sums, np.int64(b), weights[lost] * work.branches[b].share, is_positive)
     left = np.uint64(missing)
     middle = np.uint64(work.branches[0].count)
     right = middle + np.uint64(missing)
@@ -61,12 +61,12 @@ def share_rows(problem: Problem, rules: Rules, work: Work, start: int, end: int,
         known = weight * float(np.int64(goes_right + goes_left))
         sums = with_row(sums, np.int64(goes_right), known, problem.answer[np.uint64(own)])
     for q in range(np.uint64(missing)):
-        one = np.uint64(work.absent[q])
-        spare[q] = row[one]
-        spare[middle + q] = row[one]
-        spare_weights[q] = weights[one] * work.branches[0].share
-        spare_weights[middle + q] = weights[one] * work.branches[1].share
-        work.new_id[one] = place + np.int64(q) - SIGN
+        lost = np.uint64(work.absent[q])
+        spare[q] = row[lost]
+        spare[middle + q] = row[lost]
+        spare_weights[q] = weights[lost] * work.branches[0].share
+        spare_weights[middle + q] = weights[lost] * work.branches[1].share
+        work.new_id[lost] = place + np.int64(q) - SIGN
     for i in range(right):
         row[np.uint64(place) + i] = spare[i]
         weights[np.uint64(place) + i] = spare_weights[i]
