@@ -11,7 +11,7 @@ from learners.trees.describing import open_child
 from learners.trees.halving import halve_coded_rows, halve_marked_rows
 from learners.trees.marking import count_branches, find_branches, mark_codes
 from learners.trees.missing import branch_shares, knows_all
-from learners.trees.nodes import INTERVALS, LEAF, LEVELS, THRESHOLD
+from learners.trees.nodes import INTERVALS, LEVELS, THRESHOLD
 from learners.trees.partition import number_children
 from learners.trees.problem import (
     BINNED,
@@ -247,26 +247,6 @@ def threshold_at(problem: Problem, work: Work, grown: Grown, node: int, column: 
 
 
 @lean_inner_kernel
-def empty_node(grown: Grown, node: int) -> None:
-    """Make a leaf of a node that has not been in use."""
-    grown.nodes[node].test = LEAF
-    grown.nodes[node].n_children = 0
-    grown.nodes[node].level_start = 0
-    grown.nodes[node].level_count = 0
-    grown.nodes[node].weight = 0.0
-    grown.nodes[node].mass = 0.0
-    grown.nodes[node].impurity = 0.0
-    grown.nodes[node].gain = 0.0
-    grown.nodes[node].alive = False
-    grown.nodes[node].threshold = math.nan
-    grown.nodes[node].upper = math.nan
-    grown.nodes[node].feature = -1
-    grown.nodes[node].first_child = -1
-    grown.nodes[node].other_branch = -1
-    grown.nodes[node].missing_branch = -1
-
-
-@lean_inner_kernel
 def add_children(
     problem: Problem,
     rules: Rules,
@@ -285,7 +265,7 @@ def add_children(
     heaviest = 0
     for b in range(children):
         child = first + b
-        empty_node(grown, child)
+        grown.nodes[child] = work.empty[0]
         grown.nodes[child].parent = node
         grown.nodes[child].depth = grown.nodes[node].depth + 1
         grown.nodes[child].fraction = work.branches[b].share if b < branches else 0.0

@@ -225,6 +225,7 @@ class Work(NamedTuple):
             whether they and the weights of its classes are known already; and whether it may be split further, for
             the keys of others are not moved.
         cursor: int64 by branch.
+        empty: ``NODE`` (1,), what a node is before it is described.
     """
 
     branch: Int32Array
@@ -250,6 +251,7 @@ class Work(NamedTuple):
     undrawn: IntArray
     branches: Records
     cursor: IntArray
+    empty: Records
 
 
 class Grown(NamedTuple):
@@ -338,6 +340,7 @@ def new_work(problem: Problem, rules: Rules) -> Work:
         undrawn=np.zeros(len(problem.columns), np.int64),
         branches=records(branches, BRANCH),
         cursor=np.zeros(branches, np.int64),
+        empty=_with_root(_room_for(1)),
     )
 
 
