@@ -27,11 +27,8 @@ from learners.trees.problem import (
     Problem,
     Records,
     Work,
-    emptied,
-    enlarged,
-    new_grown,
-    new_work,
 )
+from learners.trees.room import emptied, enlarged, new_grown, new_work
 from learners.trees.setup import Prepared
 from learners.types import FloatArray, Int8Array, Int32Array, IntArray
 

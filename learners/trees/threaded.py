@@ -15,7 +15,8 @@ import numpy as np
 from learners.base import Progress
 from learners.trees.growth import Growth
 from learners.trees.pricing import with_paid
-from learners.trees.problem import N_LEVELS, N_NODES, Grown, Problem, Work, enlarged, new_work
+from learners.trees.problem import N_LEVELS, N_NODES, Grown, Problem, Work
+from learners.trees.room import enlarged, new_work
 from learners.trees.setup import Prepared
 from learners.trees.steps import divide, move, open_root, pick, search
 from learners.types import BoolArray, IntArray

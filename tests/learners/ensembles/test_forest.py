@@ -22,7 +22,7 @@ from learners.trees import batch, column_draws, growth
 from learners.trees.build import grow_tree
 from learners.trees.cells import by_column
 from learners.trees.column_draws import draw_columns, draw_of, hashed, list_columns
-from learners.trees.problem import new_work
+from learners.trees.room import new_work
 from learners.trees.setup import GrowthOptions
 from learners.trees.shared import SharedColumns
 from tests.learners.tables import read
