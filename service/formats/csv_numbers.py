@@ -14,7 +14,7 @@ import numpy as np
 from learners.decimal_rows import POWERS, TOLD, decimal_rows
 from learners.table import parse_number
 from learners.types import FloatArray
-from service.formats.halves import HALVED_BYTES, beside
+from service.formats.halves import HALVED_BYTES, beside, cut_of
 from service.formats.json_numbers import Numbers, count_letter, matrix_of
 from service.formats.yyjson import PADDING, parsed
 
@@ -54,7 +54,7 @@ def _by_machine_code(body: bytes, begin: int, n_columns: int) -> Numbers | None:
     second = body.find(b"\n", begin) + 1 or end
     if _read_decimals(body, (begin, second), np.empty((1, n_columns)), n_columns // _FREE_OF_FIRST) is None:
         return None
-    cut = body.find(b"\n", (begin + end) // 2) + 1 if end - begin >= HALVED_BYTES else 0
+    cut = body.find(b"\n", cut_of(begin, end)) + 1 if end - begin >= HALVED_BYTES else 0
     parts = [(begin, cut), (cut, end)] if begin < cut < end else [(begin, end)]
     ends = np.cumsum([count_letter(body, b"\n", *part) for part in parts])
     ends[-1] += not body.endswith(b"\n")
@@ -102,7 +102,7 @@ def _by_yyjson(body: bytes, begin: int, n_columns: int) -> Numbers | None:
 def _read_lines(body: bytes, begin: int, n_columns: int, last_letter: bytes) -> Numbers | None:
     """Rows of numbers and nulls without a bracket, read in halves if they are many."""
     end, rows = len(body) - body.endswith(b"\n"), memoryview(body)
-    cut = body.find(b"\n", (begin + end) // 2, end) if end - begin >= HALVED_BYTES else -1
+    cut = body.find(b"\n", cut_of(begin, end), end) if end - begin >= HALVED_BYTES else -1
     parts = [rows[begin:end]] if cut < 0 else [rows[begin:cut], rows[cut + 1 : end]]
     with parsed(*(partial(_as_lists, part, last_letter) for part in parts)) as texts:
         return None if texts is None else matrix_of(texts, n_columns, minus_zero=-0.0)

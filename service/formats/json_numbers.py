@@ -14,7 +14,7 @@ import numpy as np
 
 from learners.table import MISSING
 from learners.types import FloatArray, IntArray
-from service.formats.halves import HALVED_BYTES
+from service.formats.halves import HALVED_BYTES, cut_of
 from service.formats.yyjson import (
     KIND,
     LIST,
@@ -70,7 +70,7 @@ def read_matrix(body: bytes) -> Numbers | None:
 def _halves(body: bytes) -> list[Callable[[], Text]]:
     """A long text cut between two rows, so that both halves are JSON; they are, together, if and only if it is."""
     for mark in _BETWEEN_ROWS if len(body) >= HALVED_BYTES else ():
-        cut, rows = body.find(mark, len(body) // 2), memoryview(body)
+        cut, rows = body.find(mark, cut_of(0, len(body))), memoryview(body)
         if cut >= 0:
             first, second = (rows[: cut + 1], b"]}"), (b'{"data":[', rows[cut + len(mark) - 1 :])
             return [partial(bytearray().join, (*first, PADDING)), partial(bytearray().join, (*second, PADDING))]

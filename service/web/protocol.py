@@ -27,11 +27,12 @@ from service.web.joined_writes import JoinedWrites
 from service.web.observing import request_id_of, safe_headers
 from service.web.offered import AT_ONCE, LIMITS, AtOnce
 from service.web.request_head import check_head, check_size, too_large
+from service.web.whole_body import WholeBody
 
 #: Bodies beyond it, and those that do not tell their length, go to the app while they come.
 _MAX_HELD = 150_000
 #: Bodies of at most so many bytes are given to the app in one message, not copied and announced piece by piece.
-_MAX_GATHERED = 4 << 20
+_MAX_WHOLE = 4 << 20
 #: Seconds for the head of a request, and for each :data:`LEAST_RATE` times so many bytes of its body; and so many
 #: once the process ends.
 STALLED_SECONDS, _STALLED_AT_END_SECONDS = 60.0, 5.0
@@ -58,8 +59,8 @@ class ProblemProtocol(HttpToolsProtocol):
         self._admitted: Any = None
         #: What has come of a body that may be answered at once; None where there is no such request.
         self._held: bytearray | None = None
-        #: What has come of a body that the app gets as a whole; None where it gets the pieces as they come.
-        self._gathered: list[bytes] | None = None
+        #: A body that the app gets as a whole; None where it gets the pieces as they come.
+        self._whole: WholeBody | None = None
         #: Whether a request has begun and not ended; whether its head is there.
         self._is_open = self._has_head = False
         #: Whether nothing more is taken.
@@ -103,6 +104,19 @@ class ProblemProtocol(HttpToolsProtocol):
                 return
         if self._is_open and self.parser is not None:
             self._await_more()
+            if self._whole is not None:  # the rest of it is not even copied through the parser
+                self.transport.set_protocol(self._whole)
+
+    def _take_more(self, n_bytes: int) -> None:
+        """Go on with a body that comes as a whole."""
+        self._came += n_bytes
+        if self._whole is not None and self._whole.is_whole:
+            self._renew_parser()  # the one that waits for that body's end
+            self.on_message_complete()
+
+    def _renew_parser(self) -> None:
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
 
     def _begin_again(self, rest: bytes) -> bytes:
         """A request that asks for another protocol, without that wish: its body follows as if it had not been asked.
@@ -115,8 +129,7 @@ class ProblemProtocol(HttpToolsProtocol):
         method, version = self.parser.get_method(), self.parser.get_http_version()
         lines = [b"%b %b HTTP/%b" % (method, self.url, version.encode())]
         lines += [b"%b: %b" % header for header in self.headers if header[0] != b"upgrade"]
-        self.parser = httptools.HttpRequestParser(self)
-        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        self._renew_parser()
         return b"\r\n".join([*lines, b"", rest])
 
     def _await_more(self) -> None:
@@ -180,7 +193,8 @@ class ProblemProtocol(HttpToolsProtocol):
         pending = self._pending()
         half = pending.pop() if pending and pending[-1].more_body else None
         is_answered = half.response_started if half else self._is_open and self._has_head and self._held is None
-        self._held = self._gathered = None
+        self._held = None
+        self._leave_whole()
         if half is not None:
             _disconnect(half)
             if self.pipeline and self.pipeline[0][0] is half:
@@ -260,7 +274,8 @@ class ProblemProtocol(HttpToolsProtocol):
             self._held = bytearray()
         else:
             self._begin_task()
-            self._gathered = [] if 0 < int(fields.get(b"content-length", b"0")) <= _MAX_GATHERED else None
+            size = int(fields.get(b"content-length", b"0"))
+            self._whole = WholeBody(size, self, self._take_more) if 0 < size <= _MAX_WHOLE else None
         self._has_head = True
 
     def _may_wait_for_body(self, version: str, fields: dict[bytes, bytes]) -> bool:
@@ -305,10 +320,10 @@ class ProblemProtocol(HttpToolsProtocol):
             self._held += body
             return
         self._loose = -self._packet
-        if self._gathered is None:
+        if self._whole is None:
             super().on_body(body)
-        elif not self.cycle.response_complete:
-            self._gathered.append(body)
+        else:
+            self._whole.take(body)
 
     def on_message_complete(self) -> None:
         """Answer at once, or tell the app that all is there."""
@@ -330,10 +345,17 @@ class ProblemProtocol(HttpToolsProtocol):
                 self.on_response_complete()
                 return
             self._release()
-        if self._gathered is not None:
-            self.cycle.body = b"".join(self._gathered)  # type: ignore[assignment]  # as good as a bytearray
-            self._gathered = None
+        whole = self._leave_whole()
+        if whole is not None:
+            self.cycle.body = whole.body  # type: ignore[assignment]  # as good as a bytearray
         super().on_message_complete()
+
+    def _leave_whole(self) -> WholeBody | None:
+        """Let what comes from now on come here."""
+        whole, self._whole = self._whole, None
+        if whole is not None and self.transport.get_protocol() is whole:
+            self.transport.set_protocol(self)
+        return whole
 
     def on_response_complete(self) -> None:
         """As uvicorn's, but for the timer: one that looks now and then is cheaper than one for each request."""

@@ -73,6 +73,27 @@ class Written(asyncio.Transport):
     def resume_reading(self) -> None:
         """As before."""
 
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        self.protocol = protocol
+
+    def get_protocol(self) -> asyncio.BaseProtocol:
+        return self.protocol
+
+    def come(self, data: bytes) -> None:
+        """Give what has come to the protocol, or read it into its buffers."""
+        while data:
+            if isinstance(self.protocol, asyncio.BufferedProtocol):
+                room = memoryview(self.protocol.get_buffer(-1))
+                count = min(len(room), len(data))
+                assert count, "no room"
+                room[:count] = data[:count]
+                self.protocol.buffer_updated(count)
+                data = data[count:]
+            else:
+                assert isinstance(self.protocol, asyncio.Protocol)
+                self.protocol.data_received(data)
+                return
+
 
 POST = b"POST /at-once HTTP/1.1\r\nHost: x\r\n"
 
@@ -90,6 +111,7 @@ class Line:
         if limits is not None:
             state[LIMITS] = limits
         self.protocol = ProblemProtocol(config, ServerState(), state, asyncio.get_running_loop())
+        self.sent.set_protocol(self.protocol)
         self.protocol.connection_made(self.sent)
         self.may_end = asyncio.Event()
         self.may_end.set()
@@ -126,7 +148,7 @@ class Line:
         """Send some pieces; the bodies of the answers since."""
         self.sent.calls.clear()
         for piece in pieces:
-            self.protocol.data_received(piece)
+            self.sent.come(piece)
             await self.rest()
         return [answer.partition(b"\r\n\r\n")[2] for answer in self.sent.calls]
 

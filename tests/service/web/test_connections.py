@@ -9,6 +9,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from service.web import protocol
 from service.web.protocol import LEAST_RATE, STALLED_SECONDS
+from service.web.whole_body import WholeBody
 from tests.service.web.connections import CHUNKED, LARGE, LATER, NOW, POST, Line, with_length
 
 WINDOW = int(LEAST_RATE * STALLED_SECONDS)
@@ -179,7 +180,7 @@ def test_a_request_that_is_worked_on_is_not_given_up() -> None:
 
 
 def test_a_body_that_is_not_taken_or_not_asked_for_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "_MAX_GATHERED", 0)
+    monkeypatch.setattr(protocol, "_MAX_WHOLE", 0)
 
     async def run() -> None:
         line = Line()
@@ -208,7 +209,7 @@ def test_a_body_that_is_not_taken_or_not_asked_for_is_waited_for(monkeypatch: py
 def test_a_body_comes_whole_in_one_message_or_in_pieces_if_it_is_too_large(
     monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(protocol, "_MAX_GATHERED", most)
+    monkeypatch.setattr(protocol, "_MAX_WHOLE", most)
     messages: list[Message] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -231,6 +232,46 @@ def test_a_body_comes_whole_in_one_message_or_in_pieces_if_it_is_too_large(
             else:
                 assert messages[-1]["type"] == "http.disconnect"
                 assert (len(messages) == 1) is bool(most)
+
+    asyncio.run(run())
+
+
+def test_a_body_that_comes_as_a_whole_leaves_what_follows_to_the_parser() -> None:
+    async def run() -> None:
+        line = Line()
+        for _ in range(2):
+            assert await line.say(LARGE[:-10], LARGE[-10:] + NOW) == [b"/at-once " + b"x" * 20, b"/at-once now"]
+            assert line.sent.get_protocol() is line.protocol
+        head, end, body = LARGE.partition(b"\r\n\r\n")
+        assert await line.say(head + end, body) == [b"/at-once " + b"x" * 20]
+        assert await line.say(LARGE + LARGE + NOW) == [b"/at-once " + b"x" * 20] * 2 + [b"/at-once now"]
+
+    asyncio.run(run())
+
+
+def test_a_body_that_comes_as_a_whole_may_end_early() -> None:
+    async def run() -> None:
+        line = Line()
+        await line.say(LARGE[:-10])
+        gathering = line.sent.get_protocol()
+        assert isinstance(gathering, WholeBody)
+        assert gathering.body == b"", "what is not there yet is nobody's to see"
+        gathering.pause_writing()
+        assert line.protocol.flow.write_paused
+        gathering.resume_writing()
+        assert gathering.eof_received() is False
+        assert line.sent.closed
+        gathering.connection_lost(None)
+        await line.rest()
+        assert line.gone == 1
+        line = Line()
+        await line.say(LARGE[:100_000], LARGE[100_000:-10])
+        line.run_out()  # it had come fast enough
+        assert not line.sent.ended
+        line.run_out()
+        assert line.sent.ended
+        assert line.sent.get_protocol() is line.protocol
+        assert await line.say(LARGE[-10:]) == [], "what a refused client still sends is dropped"
 
     asyncio.run(run())
 
