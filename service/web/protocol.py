@@ -18,21 +18,18 @@ from typing import Any
 
 import httptools
 from uvicorn._types import ASGI3Application
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from service.errors import BadRequest, RequestTimeout, ServiceError
-from service.problems import render
 from service.settings import Limits
 from service.web.joined_writes import JoinedWrites
-from service.web.observing import request_id_of, safe_headers
 from service.web.offered import AT_ONCE, LIMITS, AtOnce
 from service.web.request_head import check_head, check_size, too_large
-from service.web.whole_body import WholeBody
+from service.web.whole_body import WholeBody, whole_body
+from service.web.written import written_at_once, written_refusal
 
 #: Bodies beyond it, and those that do not tell their length, go to the app while they come.
 _MAX_HELD = 150_000
-#: Bodies of at most so many bytes are given to the app in one message, not copied and announced piece by piece.
-_MAX_WHOLE = 4 << 20
 #: Seconds for the head of a request, and for each :data:`LEAST_RATE` times so many bytes of its body; and so many
 #: once the process ends.
 STALLED_SECONDS, _STALLED_AT_END_SECONDS = 60.0, 5.0
@@ -63,9 +60,8 @@ class ProblemProtocol(HttpToolsProtocol):
         self._whole: WholeBody | None = None
         #: Whether a request has begun and not ended; whether its head is there.
         self._is_open = self._has_head = False
-        #: Whether nothing more is taken.
-        self._is_broken = False
-        self._asks_upgrade = False
+        #: Whether nothing more is taken; whether the request asks for another protocol.
+        self._is_broken = self._asks_upgrade = False
         #: Why the parser was told to stop.
         self._refusal: ServiceError | None = None
         #: Bytes of the packet that is read, and of those since the one with which the request, or the last piece of
@@ -257,11 +253,8 @@ class ProblemProtocol(HttpToolsProtocol):
         parser, headers = self.parser, self.headers
         version = parser.get_http_version()
         try:
-            if (
-                self._packet > self._max_head
-                or len(headers) > self._max_fields
-                or self._loose + self._packet  # it came in several
-            ):
+            # It came in several packets if the sum is not 0.
+            if self._packet > self._max_head or len(headers) > self._max_fields or self._loose + self._packet:
                 check_size(self.url, headers, self._limits)
             fields = check_head(version, headers)
         except ServiceError as error:
@@ -274,8 +267,7 @@ class ProblemProtocol(HttpToolsProtocol):
             self._held = bytearray()
         else:
             self._begin_task()
-            size = int(fields.get(b"content-length", b"0"))
-            self._whole = WholeBody(size, self, self._take_more) if 0 < size <= _MAX_WHOLE else None
+            self._whole = whole_body(fields, self, self._take_more)
         self._has_head = True
 
     def _may_wait_for_body(self, version: str, fields: dict[bytes, bytes]) -> bool:
@@ -336,12 +328,7 @@ class ProblemProtocol(HttpToolsProtocol):
             answer = self._at_once.answer(self._admitted, self.headers, bytes(self._held))
             if answer is not None:
                 self._held = None
-                head, body = answer
-                lines = [STATUS_LINE[200]]
-                for name, value in self.server_state.default_headers:
-                    lines += (name, b": ", value, b"\r\n")
-                lines += (head, b"\r\n", body)
-                self.transport.write(b"".join(lines))
+                self.transport.write(written_at_once(self.server_state.default_headers, *answer))
                 self.on_response_complete()
                 return
             self._release()
@@ -398,15 +385,9 @@ class ProblemProtocol(HttpToolsProtocol):
 
     def _refuse(self, error: ServiceError) -> None:
         """Answer what became no request of the app, and end the connection."""
-        request_id = request_id_of([])
-        rendered = render(error, request_id)
-        given = [(name.lower().encode(), value.encode()) for name, value in rendered.headers.items()]
-        length = (b"content-length", b"%d" % len(rendered.body))
-        headers = safe_headers(request_id, [*given, length, (b"connection", b"close")])
-        lines = [name + b": " + value for name, value in [*self.server_state.default_headers, *headers]]
         self.cycle = self._running = None  # type: ignore[assignment]  # uvicorn too begins with None
         self._is_open = False
-        self.transport.write(STATUS_LINE[rendered.status] + b"\r\n".join([*lines, b"", rendered.body]))
+        self.transport.write(written_refusal(self.server_state.default_headers, error))
         self.transport.write_eof()
         self.flow.resume_reading()
         self._stalled = self.loop.call_later(_LINGER_SECONDS, self.transport.close)

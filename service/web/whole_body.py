@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 _new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t)(
     ("PyBytes_FromStringAndSize", ctypes.pythonapi)
@@ -17,6 +17,8 @@ _address_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object)(("PyBytes_AsS
 _view = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)(
     ("PyMemoryView_FromMemory", ctypes.pythonapi)
 )
+#: Bodies of at most so many bytes are given to the app in one message, not copied and announced piece by piece.
+MAX_WHOLE = 4 << 20
 #: ``PyBUF_WRITE``.
 _WRITABLE = 0x200
 
@@ -70,3 +72,11 @@ class WholeBody(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._protocol.resume_writing()
+
+
+def whole_body(
+    fields: Mapping[bytes, bytes], protocol: asyncio.Protocol, on_bytes: Callable[[int], None]
+) -> WholeBody | None:
+    """The body that a request's header fields announce; None without one, and if it is large or comes in chunks."""
+    size = int(fields.get(b"content-length", b"0"))
+    return WholeBody(size, protocol, on_bytes) if 0 < size <= MAX_WHOLE else None

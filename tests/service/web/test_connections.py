@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from service.web import protocol
+from service.web import whole_body
 from service.web.protocol import LEAST_RATE, STALLED_SECONDS
 from service.web.whole_body import WholeBody
 from tests.service.web.connections import CHUNKED, LARGE, LATER, NOW, POST, Line, with_length
@@ -180,7 +180,7 @@ def test_a_request_that_is_worked_on_is_not_given_up() -> None:
 
 
 def test_a_body_that_is_not_taken_or_not_asked_for_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "_MAX_WHOLE", 0)
+    monkeypatch.setattr(whole_body, "MAX_WHOLE", 0)
 
     async def run() -> None:
         line = Line()
@@ -209,7 +209,7 @@ def test_a_body_that_is_not_taken_or_not_asked_for_is_waited_for(monkeypatch: py
 def test_a_body_comes_whole_in_one_message_or_in_pieces_if_it_is_too_large(
     monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(protocol, "_MAX_WHOLE", most)
+    monkeypatch.setattr(whole_body, "MAX_WHOLE", most)
     messages: list[Message] = []
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
