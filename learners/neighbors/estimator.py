@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from learners.base import Learner, ModelState
-from learners.errors import ModelFormatError, ParameterError, quoted
+from learners.errors import ModelFormatError, ParameterError
+from learners.neighbors.column_weights import column_factors
 from learners.neighbors.coordinates import Coordinates, fit_coordinates, own_coordinates, refuse_huge
 from learners.neighbors.distances import LARGEST_P, METRICS, Distance, Metric
 from learners.neighbors.electorate import Electorate
@@ -29,9 +30,6 @@ from learners.types import Array, FloatArray, IntArray
 _BLOCK = 2_000_000
 #: So many neighbours are told of one answer at most, the nearest.
 MAX_TOLD = 1_000
-#: The parameter's name.
-COLUMN_WEIGHTS = "column_weights"
-_SHOWN = 20
 _LARGEST_SEED = 2**53 - 1
 _NEAREST = {"voters": ("nearest",)}
 
@@ -383,22 +381,3 @@ class NeighborsEstimator(FittedNeighbors):
 
 def _under(prefix: str, arrays: dict[str, Array]) -> dict[str, Array]:
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
-
-
-def column_factors(given: Mapping[str, float] | None, names: Sequence[str]) -> FloatArray:
-    """The weights of columns as the parameter ``column_weights`` gives them, the largest 1, shape (d,).
-
-    Raises:
-        ParameterError: a name is no column, or no column has weight.
-    """
-    for name in given or {}:
-        if name not in names:
-            raise ParameterError(
-                f"{COLUMN_WEIGHTS} names {quoted(name)}, which is no column; there are "
-                f"{', '.join(quoted(one) for one in names[:_SHOWN])}",
-                field=COLUMN_WEIGHTS,
-            )
-    factors = np.array([float((given or {}).get(name, 1.0)) for name in names])
-    if not factors.any():
-        raise ParameterError(f"{COLUMN_WEIGHTS} gives every column the weight 0", field=COLUMN_WEIGHTS)
-    return np.asarray(factors / factors.max())

@@ -9,7 +9,8 @@ from learners import catalog, class_weights, decisions
 from learners.base import Learner
 from learners.ensembles.parameters import OTHER_MEMBERS, nesting_of
 from learners.errors import DataError, ParameterError, quoted
-from learners.neighbors import estimator as neighbors
+from learners.neighbors import column_weights
+from learners.neighbors.estimator import NeighborsEstimator
 from learners.nesting import PARAMETERS
 from learners.params import PRESET, Parameter
 from learners.table import Column
@@ -82,11 +83,11 @@ def check_against_dataset(asked: Asked, learner: type[Learner], name: str, value
         _check_labels(asked, _OF_CLASSES[name], value, place)
     elif name == pricing.PARAMETER:
         _check_costs(asked, value, place)
-    elif name == neighbors.COLUMN_WEIGHTS:
+    elif name == column_weights.COLUMN_WEIGHTS:
         _check_column_weights(asked, value, place)
     elif name == OTHER_MEMBERS:
         _check_member(asked, learner, value, place)
-    elif name == "k" and issubclass(learner, neighbors.NeighborsEstimator):
+    elif name == "k" and issubclass(learner, NeighborsEstimator):
         _check_neighbours(asked, value, place)
 
 
@@ -125,7 +126,7 @@ def _check_column_weights(asked: Asked, value: Any, place: str) -> None:
     """Whether weights are given to attributes."""
     names = [name for name in asked.columns if name != asked.request.get("target")]
     try:
-        neighbors.column_factors(value, names)
+        column_weights.column_factors(value, names)
     except ParameterError as error:
         asked.refuse(str(error), place, allowed=_names(error, names))
 
