@@ -60,7 +60,7 @@ class Parameter:
             "object": self._objects(),
             "array": f"an array of {self.fewest} to {self.most} whole numbers",
         }[self.type]
-        if self.type in ("integer", "number", "array"):
+        if self.type in ("integer", "number", "array") or self._holds_numbers:
             sign = ">" if self.exclusive_minimum else ">="
             bounds = [f"{sign} {_bound_text(self.minimum)}"] if self.minimum is not None else []
             bounds += [f"<= {_bound_text(self.maximum)}"] if self.maximum is not None else []
@@ -86,7 +86,7 @@ class Parameter:
         if self.nesting is not None:
             return self.nesting.fits(value)
         if self.type == "object":
-            fits = _is_row if self.nested else self._is_factor
+            fits = _is_row if self.nested else self._is_within
             return isinstance(value, Mapping) and all(fits(item) for item in value.values())
         if self.type == "array":
             is_listed = isinstance(value, list | tuple) and self.fewest <= len(value) <= self.most
@@ -114,16 +114,16 @@ class Parameter:
         if self.type == "array":
             bounded = schema["items"] = {"type": "integer"}
             schema["minItems"], schema["maxItems"] = self.fewest, self.most
+        elif self._holds_numbers:
+            bounded = schema["additionalProperties"] = {"type": "number"}
         if self.minimum is not None:
             bounded["exclusiveMinimum" if self.exclusive_minimum else "minimum"] = self.minimum
         if self.maximum is not None:
             bounded["maximum"] = self.maximum
         if self.nesting is not None:
             schema["anyOf"] = [{"type": "null"}, *self.nesting.json_schema()]
-        elif self.type == "object":
-            factor = {"type": "number", "exclusiveMinimum" if self.exclusive_minimum else "minimum": 0}
-            row = {"type": "object", "additionalProperties": {"type": "number"}}
-            schema["additionalProperties"] = row if self.nested else factor
+        elif self.nested:
+            schema["additionalProperties"] = {"type": "object", "additionalProperties": {"type": "number"}}
         return schema
 
     def check_beside(self, values: Mapping[str, Any]) -> None:
@@ -150,10 +150,12 @@ class Parameter:
             return self.nesting.allowed()
         if self.nested:
             return "an object of objects of finite numbers"
-        return f"an object of finite numbers {'>' if self.exclusive_minimum else '>='} 0"
+        return "an object of finite numbers"
 
-    def _is_factor(self, value: Any) -> bool:
-        return _is_number(value) and (value > 0 if self.exclusive_minimum else value >= 0)
+    @property
+    def _holds_numbers(self) -> bool:
+        """Whether it is an object whose values are numbers within bounds."""
+        return self.type == "object" and not self.nested and self.nesting is None
 
     def _needs(self) -> list[str]:
         return [f"{name} = {' or '.join(_choice_text(value) for value in values)}" for name, values in self.only_with]

@@ -114,10 +114,15 @@ def sizes(
 
 
 def mapping(
-    meaning: str, *, none_means: str, exclusive_minimum: bool = False, only_with: OnlyWith | None = None
+    meaning: str,
+    *,
+    none_means: str,
+    exclusive_minimum: bool = False,
+    maximum: float | None = None,
+    only_with: OnlyWith | None = None,
 ) -> Any:
     """A parameter that gives a weight >= 0, or > 0, to each of several names; ``None`` by default."""
-    parameter = Parameter("object", None, meaning, none_means=none_means, exclusive_minimum=exclusive_minimum)
+    parameter = Parameter("object", None, meaning, 0.0, maximum, exclusive_minimum, none_means=none_means)
     return _field(parameter, only_with)
 
 

@@ -39,7 +39,7 @@ _TIE = 1e-12
 
 
 def column_factors(given: Mapping[str, float] | None, names: Sequence[str]) -> FloatArray:
-    """The weights of columns as the parameter ``column_weights`` gives them, the largest 1, shape (d,).
+    """The weights of columns as the parameter ``column_weights`` gives them, shape (d,).
 
     Raises:
         ParameterError: a name is no column, or no column has weight.
@@ -54,7 +54,7 @@ def column_factors(given: Mapping[str, float] | None, names: Sequence[str]) -> F
     factors = np.array([float((given or {}).get(name, 1.0)) for name in names])
     if not factors.any():
         raise ParameterError(f"{COLUMN_WEIGHTS} gives every column the weight 0", field=COLUMN_WEIGHTS)
-    return np.asarray(factors / factors.max())
+    return factors
 
 
 def by_information(table: Table, numbers: FloatArray, weights: FloatArray, target: Column) -> FloatArray:

@@ -46,7 +46,8 @@ class Coordinates:
         """The points of a table's rows, C-ordered, shape (n, d); NaN where missing."""
         values = numbers_of(table)
         largest = largest_coordinate(self.metric.p)
-        points = np.clip(self.scaling.apply(values), -largest, largest) * self.factor
+        with np.errstate(over="ignore"):
+            points = np.clip(self.scaling.apply(values) * self.factor, -largest, largest)
         levels = self.metric.is_level
         points[:, levels] = np.where(values[:, levels] == UNSEEN, _NEVER, values[:, levels])
         points[:, self.opened] = values[:, self.opened]
@@ -73,7 +74,9 @@ class Coordinates:
             used = np.unique(cells[cells >= 0]).astype(np.int64)
             lookup = np.zeros((len(table.columns[index].levels) or 1, len(column.levels) or 1))
             if unit > 0 and self.factor[index] > 0:
-                lookup[used] = _elastic(table.columns[index], used, column) / unit * self.factor[index]
+                with np.errstate(over="ignore"):
+                    apart = _elastic(table.columns[index], used, column) / unit * self.factor[index]
+                lookup[used] = np.minimum(apart, 2 * largest_coordinate(self.metric.p))
             lookups[index] = lookup
         return replace(self.metric, lookups=tuple(lookups))
 
@@ -83,7 +86,8 @@ class Coordinates:
         factor = weights if math.isinf(p) else weights ** (1.0 / p)
         before = np.where(self.factor > 0, self.factor, 1.0)
         factor = np.where(self.factor > 0, factor, 0.0)
-        changed = replace(self.metric, step=factor.copy(), span=self.metric.span / before * factor)
+        span = np.minimum(self.metric.span / before * factor, 2 * largest_coordinate(p))
+        changed = replace(self.metric, step=factor.copy(), span=span)
         return replace(self, factor=factor, metric=changed)
 
     def to_arrays(self) -> dict[str, FloatArray]:
@@ -143,7 +147,9 @@ def refuse_huge(table: Table, scaling: str, power: float) -> None:
     largest = largest_coordinate(power)
     for index, column in enumerate(table.columns):
         cells = np.abs(table.values[:, index])
-        if column.is_numeric and (cells > largest).any():
+        if column.kind is Kind.SEQUENCE:
+            cells = np.abs(np.concatenate([steps.reshape(-1) for steps in column.sequences] or [np.zeros(0)]))
+        if (column.is_numeric or column.kind is Kind.SEQUENCE) and (cells > largest).any():
             raise DataError(
                 f"column {quoted(column.name)} reaches {np.nanmax(cells):g} in magnitude; unscaled, with this metric, "
                 f"at most {largest:g} is allowed",

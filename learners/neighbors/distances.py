@@ -36,6 +36,8 @@ METRICS = {"manhattan": 1.0, "euclidean": 2.0, "chebyshev": math.inf, "minimum":
 _UNRAISED = (1, math.inf, -math.inf)
 #: The largest finite p: powers of coordinates stay finite, see :func:`largest_coordinate`.
 LARGEST_P = 32.0
+#: The largest weight of a column.
+LARGEST_WEIGHT = 1e30
 
 
 def check_power(p: float) -> float:

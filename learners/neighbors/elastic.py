@@ -15,6 +15,8 @@ from learners.types import FloatArray, IntArray
 #: Cells of the tables that are held at once.
 _CELLS = 2_000_000
 _END = -1
+#: Numbers of sequences count as no larger than this: sums of distances of steps stay finite, and so do their squares.
+_LARGEST = 1e120
 
 
 def edit_distances(text: str, others: Sequence[str]) -> FloatArray:
@@ -59,7 +61,7 @@ def warping_distances(sequence: FloatArray, others: Sequence[FloatArray]) -> Flo
 
     The least sum of Euclidean distances of steps over all ways to go through both sequences in order, each step of
     the one met by at least one of the other (Sakoe and Chiba 1978), without a window. It is symmetric and 0 of equal
-    sequences, but no metric: the triangle inequality may fail.
+    sequences, but no metric: the triangle inequality may fail. Numbers beyond 1e120 count as that.
 
     Args:
         sequence: shape (T, k).
@@ -86,9 +88,10 @@ def warping_distances(sequence: FloatArray, others: Sequence[FloatArray]) -> Flo
 def _warped(own: FloatArray, others: Sequence[FloatArray], lengths: IntArray) -> FloatArray:
     """Diagonal by diagonal: its entries (i, j), i steps of the own and j of the other, need the two before alone."""
     n_own, longest = len(own), int(lengths.max(initial=0))
+    own = np.clip(own, -_LARGEST, _LARGEST)
     padded = np.zeros((len(others), longest, own.shape[1]))
     for place, other in enumerate(others):
-        padded[place, : len(other)] = other
+        padded[place, : len(other)] = np.clip(other, -_LARGEST, _LARGEST)
     found = np.empty(len(others))
     before = np.full((len(others), n_own + 1), np.inf)
     last = before.copy()

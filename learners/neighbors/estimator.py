@@ -14,7 +14,7 @@ from learners.base import Learner, ModelState
 from learners.errors import ModelFormatError, ParameterError
 from learners.neighbors.column_weights import column_factors
 from learners.neighbors.coordinates import Coordinates, fit_coordinates, own_coordinates, refuse_huge
-from learners.neighbors.distances import LARGEST_P, METRICS, Distance, Metric
+from learners.neighbors.distances import LARGEST_P, LARGEST_WEIGHT, METRICS, Distance, Metric
 from learners.neighbors.electorate import Electorate
 from learners.neighbors.explanation import Neighbour, NeighbourExplanation
 from learners.neighbors.index import RowIndex, make_index
@@ -128,6 +128,7 @@ class NeighborsEstimator(FittedNeighbors):
     column_weights: dict[str, float] | None = mapping(
         "What the difference in a column, raised to the metric's power, is multiplied by, by name; 1 of others.",
         none_means="1 of every column",
+        maximum=LARGEST_WEIGHT,
         only_with={"weighting": ("given",)},
     )
     kernel: str = choice(

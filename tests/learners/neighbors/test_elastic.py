@@ -106,6 +106,37 @@ def test_sequences_are_answered_by_those_alike():
         model.predict(Table.from_columns({"curve": [[[1, 2], [3, 4]]]}))
 
 
+HUGE = ([1e200], [1e160, 2.0], [1e308, -1e308])
+
+
+@pytest.mark.parametrize("kind", [NearestNeighborsClassifier, NearestNeighborsRegressor, LocalLinearRegressor])
+@pytest.mark.parametrize("kernel", ["uniform", "inverse", "gaussian"])
+@pytest.mark.parametrize("scaling", ["range", "standard", "none"])
+def test_sequences_of_huge_numbers_are_far_from_all_and_finite(kind, kernel, scaling):
+    steps = [[1, 2, 3], [1, 1, 2, 3, 3], [3, 2, 1], [0], [5, 5, 5, 5], [1.5, 2.5]]
+    target = np.array(list("ababab")) if kind is NearestNeighborsClassifier else np.arange(6.0)
+    asked = Table.from_columns({"s": [*HUGE, [1, 2]], "x": [1.0, 2.0, 3.0, 1.0]})
+    model = kind(k=3, kernel=kernel, scaling=scaling)
+    model.fit(Table.from_columns({"s": steps, "x": np.arange(6.0)}), target)
+    answers, reasons = model.predict(asked), model.explain(asked)
+    assert answers[-1:].tolist() == model.predict(asked.take([3])).tolist()
+    for reason in reasons:
+        assert all(np.isfinite(one.distance) and np.isfinite(one.vote) for one in reason.neighbours)
+    if kind is not NearestNeighborsClassifier:
+        assert np.isfinite(answers).all()
+
+
+@pytest.mark.parametrize(("huge", "own"), list(zip(HUGE, (2.0, 2.5, 2.5), strict=True)))
+def test_huge_numbers_in_training_sequences_are_scaled_or_refused_by_name(huge, own):
+    # the huge one is nearest to the other of a single step where it has one, else to the row beside it
+    table = Table.from_columns({"s": [[1, 2], [2.0], [3, 1], huge], "x": np.arange(4.0)})
+    model = NearestNeighborsRegressor(k=2).fit(table, np.arange(4.0))
+    assert model.predict(table).tolist() == pytest.approx([0.5, 0.5, 1.5, own])
+    with pytest.raises(DataError, match=r"column 's' reaches 1e\+\d+ in magnitude; unscaled") as caught:
+        NearestNeighborsRegressor(k=2, scaling="none").fit(table, np.arange(4.0))
+    assert caught.value.field == "s"
+
+
 def test_a_callers_own_function_measures():
     x, y = np.array([[0.0, 9], [1, 0], [5, 4]]), np.array([1.0, 2.0, 3.0])
     model = NearestNeighborsRegressor(k=1).measuring_by(lambda one, other: abs(one[0] - other[0])).fit(x, y)

@@ -200,6 +200,28 @@ def test_columns_of_weight_nought_are_as_if_absent():
     np.testing.assert_array_equal(only.predict_proba(X[200:]), alone.predict_proba(X[200:, :2]))
 
 
+@pytest.mark.parametrize(("metric", "p"), [("manhattan", 1), ("euclidean", 2), ("minkowski", 3)])
+@pytest.mark.parametrize("weights", [{"a": 4.0, "b": 4.0, "c": 9.0}, {"a": 4.0, "b": 0.0}, {"a": 1e30}])
+def test_a_columns_weight_multiplies_its_difference_raised_to_the_power(metric, p, weights):
+    table = Table.from_columns({"a": [0.0, 1.0, 0.5], "b": [0.0, 1.0, 0.25], "c": ["u", "v", "u"]})
+    more = {"p": 3} if metric == "minkowski" else {}
+    own = {"k": 3, "scaling": "none", "kernel": "gaussian", "bandwidth": 2.0, "weighting": "given"}
+    model = NearestNeighborsRegressor(metric=metric, column_weights=weights, **own, **more)
+    told = model.fit(table, np.array([1.0, 2.0, 4.0])).explain(table.take([0]))[0].neighbours
+    wa, wb, wc = (weights.get(name, 1.0) for name in "abc")
+    powers = [0.0, wa + wb + wc, wa * 0.5**p + wb * 0.25**p]
+    expected = {row: power ** (1 / p) for row, power in enumerate(powers)}
+    assert {one.row: one.distance for one in told} == pytest.approx(expected, rel=1e-12)
+    votes = np.exp(-(np.array([expected[row] for row in range(3)]) ** 2) / 4)
+    shares = {row: vote / votes.sum() for row, vote in enumerate(votes.tolist())}
+    assert {one.row: one.vote for one in told} == pytest.approx(shares, abs=1e-12)
+
+
+def test_weights_beyond_what_sums_hold_are_refused():
+    with pytest.raises(ParameterError, match=r"finite numbers >= 0 and <= 1e\+30"):
+        NearestNeighborsClassifier(weighting="given", column_weights={"x0": 1e31}).check_params()
+
+
 def test_unknown_columns_and_weights_of_nought_are_refused():
     sample = samples.numeric("regression")
     for weights, message in (({"breadth": 1.0}, "no column"), (dict.fromkeys(sample.table.names, 0), "weight 0")):

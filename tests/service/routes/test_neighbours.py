@@ -76,6 +76,21 @@ def test_texts_and_sequences_that_training_did_not_know_are_compared(shared_api:
     assert {share["column"] for share in answer[1]["neighbours"][0]["shares"]} == {"name", "curve"}
 
 
+@pytest.mark.parametrize("learner", ["nearest-neighbors-classifier", "local-linear-regressor"])
+def test_huge_numbers_in_a_sequence_fail_no_row(shared_api: Api, learner: str) -> None:
+    lines = ["curve,kind,number", '"[1,2,3]",m,1', '"[1,1,2,3]",m,2', '"[3,2,1]",s,3', '"[3,2]",s,4']
+    uploaded = shared_api.upload("\n".join(lines), options='{"kinds": {"curve": "sequence"}}').json()
+    target = "kind" if learner.endswith("classifier") else "number"
+    options = {"learner": learner, "features": ["curve"], "parameters": {"k": 3, "kernel": "inverse"}}
+    train(shared_api, uploaded["id"], target=target, name=f"huge-{target}", **options)
+    rows = [{"curve": [1e200]}, {"curve": [1, 2, 2]}, {"curve": [1e308, -1e308]}]
+    answers = ask(shared_api, f"huge-{target}", "predictions", rows)["predictions"]
+    (alone,) = ask(shared_api, f"huge-{target}", "predictions", rows[1:2])["predictions"]
+    assert {**alone, "row": 1} == answers[1]
+    told = ask(shared_api, f"huge-{target}", "explanations", rows)["explanations"]
+    assert all(one["distance"] >= 0 for reason in told for one in reason["neighbours"])
+
+
 @pytest.mark.parametrize("route", ["rules", "tree"])
 def test_what_is_told_of_trees_is_refused_by_name(iris: Api, route: str) -> None:
     refused = problem(iris.get(f"/api/v1/models/iris/{route}"), 409)
