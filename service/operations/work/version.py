@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ def run(part: Part) -> Result:
     if found.probabilities is not None:
         record["curves"] = curves_json(found.actual.astype(np.int64), found.probabilities, target.labels, own_weights)
     if part.request["against"] is not None:
-        record["comparison"] = _compared(part, table, truth, rows, found)
+        record["comparison"] = _compared(part, table, truth, rows, found, utility)
     return record
 
 
@@ -109,20 +110,46 @@ def _learned_from(part: Part) -> bool:
     return has_learned_from(lineage, part.dataset)
 
 
-def _compared(part: Part, table: Table, truth: FloatArray, rows: IntArray, found: RowResults) -> Result:
+def _compared(
+    part: Part, table: Table, truth: FloatArray, rows: IntArray, found: RowResults, utility: FloatArray | None
+) -> Result:
     """The version less the other one on the rows that have a target which both know, weights left aside."""
     other = loaded(part, part.request["against"])
     theirs = truth_of(table, other.learner.target_)[rows]
     both = np.flatnonzero(~np.isnan(theirs))
     answered = _answers(other, table, truth_of(table, other.learner.target_), rows[both])
     mine = RowResults(found.rows[both], found.actual[both], found.predicted[both], _taken(found.probabilities, both))
-    if isinstance(other.learner, Classifier):
+    if isinstance(other.learner, Classifier) and mine.probabilities is not None:
         target: Column = loaded(part, part.request["version"]).learner.target_
-        codes = np.array([target.encode(label) for label in other.learner.target_.labels], dtype=np.float64)
-        predicted = codes[answered.predicted.astype(np.int64)]
-        answered = RowResults(answered.rows, mine.actual, predicted, answered.probabilities)
+        codes = _common_codes(other.learner.target_, target)
+        size = max(len(target.levels), int(codes.max()) + 1)
+        mine = replace(mine, probabilities=_placed(mine.probabilities, np.arange(len(target.levels)), size))
+        answered = RowResults(
+            answered.rows,
+            mine.actual,
+            codes[answered.predicted.astype(np.int64)].astype(np.float64),
+            None if answered.probabilities is None else _placed(answered.probabilities, codes, size),
+        )
+        if utility is not None:  # a class that the version does not know is worth 0, as pairs that are not named
+            utility = np.pad(utility, (0, size - len(utility)))
     against = part.request["against"]
-    return {"against": f"{against['name']}:{against['version']}", "rows": len(both), **compare_rows(mine, answered)}
+    record = {"against": f"{against['name']}:{against['version']}", "rows": len(both)}
+    return record | compare_rows(mine, answered, utility)
+
+
+def _common_codes(theirs: Column, own: Column) -> IntArray:
+    """The codes of another target's classes, those that the own one lacks behind its own."""
+    codes = np.array([own.encode(label) for label in theirs.labels], dtype=np.int64)
+    strange = codes < 0
+    codes[strange] = len(own.levels) + np.arange(np.count_nonzero(strange))
+    return codes
+
+
+def _placed(probabilities: FloatArray, codes: IntArray, size: int) -> FloatArray:
+    """Columns by their codes among ``size``; of other classes 0."""
+    placed = np.zeros((len(probabilities), size))
+    placed[:, codes] = probabilities
+    return placed
 
 
 def _taken(values: FloatArray | None, rows: IntArray) -> FloatArray | None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
+from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from learners.checks.require import require_json
 from learners.errors import DataError
 from learners.evaluation import Plan, RowResults, cross_validate
-from learners.evaluation.comparison import compare_folds, compare_rows, corrected_t, mcnemar, paired_t
+from learners.evaluation.comparison import compare_folds, compare_rows, corrected_t, holm, mcnemar, paired_t
 from learners.table import Column, Series, Table
 from tests.learners.examples import Mean
 
@@ -33,6 +37,9 @@ def test_the_corrected_test_widens_the_error_by_nadeau_and_bengios_factor():
     assert corrected.standard_error == pytest.approx(plain.standard_error * math.sqrt(1 + 10 / 9))
     statistic = corrected.difference / corrected.standard_error
     assert corrected.p_value == pytest.approx(2 * stats.t.sf(abs(statistic), 9))
+    assert (corrected.degrees_of_freedom, corrected.test_share, plain.test_share) == (9, 1 / 9, None)
+    ends = stats.t.interval(0.95, 9, corrected.difference, corrected.standard_error)
+    assert (corrected.interval.low, corrected.interval.high) == pytest.approx(ends)
     require_json(corrected.to_json(), "metrics")
 
 
@@ -76,3 +83,61 @@ def test_models_are_compared_on_the_same_rows_alone():
     assert numbers["absolute_error"]["difference"] == pytest.approx(1 - 2.5)
     with pytest.raises(DataError, match="other rows"):
         compare_rows(first, RowResults(rows + 1, actual, actual, shares))
+
+
+def test_every_loss_of_a_row_is_compared():
+    generator = np.random.default_rng(4)
+    actual = generator.integers(0, 3, 40)
+    utility = np.array([[1.0, 0, -2], [0, 2, 0], [-4, 0, 3]])  # decided down, true across
+    answers = []
+    for _ in range(2):
+        shares = generator.dirichlet(np.ones(3), 40)
+        answers.append(RowResults(np.arange(40), actual.astype(float), shares.argmax(axis=1).astype(float), shares))
+    truth = np.eye(3)[actual]
+    losses = {
+        "error": [one.predicted != actual for one in answers],
+        "log_loss": [-np.log((one.probabilities * truth).sum(axis=1)) for one in answers],
+        "brier_score": [((one.probabilities - truth) ** 2).sum(axis=1) for one in answers],
+        "mean_utility": [[utility[int(d), t] for d, t in zip(one.predicted, actual, strict=True)] for one in answers],
+    }
+    found = compare_rows(*answers, utility)
+    assert set(found) == {"mcnemar", *losses}
+    for name, pair in losses.items():
+        peer = stats.ttest_rel(*(np.asarray(one, dtype=float) for one in pair))
+        assert found[name]["p_value"] == pytest.approx(peer.pvalue), name
+        interval = peer.confidence_interval()
+        assert (found[name]["interval"]["low"], found[name]["interval"]["high"]) == pytest.approx(tuple(interval))
+        assert (found[name]["count"], found[name]["degrees_of_freedom"]) == (40, 39)
+    assert "mean_utility" not in compare_rows(*answers)
+
+
+def test_losses_beyond_the_largest_number_are_not_compared():
+    rows, actual = np.arange(3), np.array([1.7e308, -1.7e308, 1.0])
+    found = compare_rows(RowResults(rows, actual, -actual), RowResults(rows, actual, np.zeros(3)))
+    assert found["squared_error"] is None
+    assert found["absolute_error"]["difference"] > 0
+    json.dumps(found, allow_nan=False)
+    wide = paired_t([1.7e308, 0.0, 0.0], [0.0, 1.7e308, 0.0])
+    assert (wide.difference, wide.p_value, wide.interval) == (0.0, 1.0, None)
+    large, small = paired_t([3e200, 1e200, 7e200], [1e200, 0.0, 2e200]), paired_t([3.0, 1, 7], [1.0, 0, 2])
+    assert large.p_value == pytest.approx(small.p_value)
+    assert large.standard_error == pytest.approx(1e200 * small.standard_error)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
+def test_holms_correction_is_the_closed_test_by_bonferroni(p_values):
+    """Each hypothesis is rejected if every set of hypotheses with it is, by Bonferroni (Marcus et al. 1976)."""
+    places = range(len(p_values))
+    sets = [chosen for size in places for chosen in combinations(places, size + 1)]
+    expected = [
+        max(min(1.0, len(chosen) * min(p_values[one] for one in chosen)) for chosen in sets if place in chosen)
+        for place in places
+    ]
+    assert holm(p_values) == pytest.approx(expected)
+
+
+def test_a_p_value_that_is_not_told_counts_as_nought():
+    known = [0.01, 0.02, 0.03]
+    assert holm([0.02, None, 0.01, 0.03]) == [0.04, None, 0.03, 0.04]
+    assert holm([*known, 0.0])[:3] == pytest.approx(holm(known))
+    assert holm([]) == []

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from scipy import stats
 from sklearn import metrics as peer
 
 from service.client import Rulewood, RulewoodError
@@ -92,6 +93,35 @@ def test_a_version_is_judged_on_rows_it_has_not_seen_against_another(api: Api) -
     found = result["comparison"]
     assert (found["against"], found["rows"]) == ("m:1", 60)
     assert [found["mcnemar"][name] for name in ("only_first_right", "only_second_right")] == only
+    places = [["no", "yes"].index(t) for t in truth]
+    given = [np.array([one["probabilities"] for one in side]) for side in answers]
+    losses = {
+        "error": [[one != t for one, t in zip(side, truth, strict=True)] for side in (labels, other)],
+        "log_loss": [-np.log(side[range(60), places]) for side in given],
+        "brier_score": [((side - np.eye(2)[places]) ** 2).sum(axis=1) for side in given],
+        "mean_utility": [[-5 * (one > t) for one, t in zip(side, truth, strict=True)] for side in (labels, other)],
+    }
+    assert set(found) == {"against", "rows", "mcnemar", *losses}
+    for name, pair in losses.items():
+        theirs = stats.ttest_rel(*(np.array(side, dtype=float) for side in pair))
+        assert found[name]["p_value"] == pytest.approx(theirs.pvalue), name
+        ends = theirs.confidence_interval()
+        assert [found[name]["interval"][end] for end in ("low", "high")] == pytest.approx([ends.low, ends.high])
+        assert found[name]["difference"] == pytest.approx(np.subtract(*np.array(pair, dtype=float)).mean())
+
+
+def test_versions_that_know_other_classes_are_compared_on_the_rows_of_both(shared_api: Api) -> None:
+    """The one knows no `b`, the other no `c`; what is given to a class that the row cannot be of counts as wrong."""
+    for name, labels in (("without-b", "ac"), ("without-c", "ab")):
+        lines = ["x,y", *(f"{x},{labels[x % 3 > 0]}" for x in range(30))]
+        dataset = uploaded(shared_api, "\n".join(lines))
+        train(shared_api, dataset, target="y", name=name, parameters={"max_depth": 0})
+    dataset = uploaded(shared_api, "x,y\n" + "\n".join(f"{x},{'aabc'[x % 4]}" for x in range(40)))
+    result = done(shared_api, {"kind": "evaluate", "dataset": dataset, "version": "without-b", "against": "without-c"})
+    found = result["result"]["comparison"]
+    assert found["rows"] == 20  # those of class a, which both answer alike: 1/3 and 2/3 for another
+    assert found["mcnemar"]["p_value"] == 1.0
+    assert [found[name]["difference"] for name in ("error", "log_loss", "brier_score")] == [0.0, 0.0, 0.0]
 
 
 def test_a_version_of_numbers_is_judged_with_weights(shared_api: Api) -> None:
