@@ -190,6 +190,14 @@ def prepare(rulewood: Rulewood) -> dict[str, dict]:
             "evaluation": {"method": "k-fold", "folds": 10},
             "parameters": {"pruning": "error-based"},
         },
+        "compare-iris": {
+            "kind": "compare",
+            "dataset": iris["id"],
+            "target": "class",
+            "learners": [{"learner": tree["learner"]}, {"learner": "nearest-neighbors-classifier"}],
+            "evaluation": folds,
+            "output": {"format": "csv"},
+        },
     }
 
 

@@ -118,6 +118,9 @@ def places(value: object) -> list[tuple[dict | list, str | int]]:
 def sound_requests(dataset: str, row: dict[str, object]) -> list[tuple[str, str, bytes]]:
     """A sound JSON body for each route that takes one."""
     learning = {"dataset": dataset, "target": "class", "learner": "decision-tree-classifier"}
+    compared = [
+        {"learner": learning["learner"], "parameters": {"max_depth": depth}, "name": f"t{depth}"} for depth in (1, 2)
+    ]
     names = list(row)
     jobs, models = "/api/v1/jobs", "/api/v1/models/credit"
     model = {"name": "credit", "aliases": ["x"], "tags": ["t"], "notes": "n"}
@@ -126,6 +129,7 @@ def sound_requests(dataset: str, row: dict[str, object]) -> list[tuple[str, str,
     bodies = [
         ("POST", jobs, train),
         ("POST", jobs, {"kind": "cross-validate", **learning, "evaluation": {"method": "k-fold", "folds": 3}}),
+        ("POST", jobs, {"kind": "compare", "dataset": dataset, "target": "class", "learners": compared}),
         ("POST", f"/api/v1/datasets/{dataset}/revisions", revision),
         ("PUT", f"{models}/aliases/champion", {"version": 1}),
         ("PATCH", models, {"notes": "n", "tags": ["a"]}),

@@ -42,7 +42,7 @@ class Submissions(Connection):
         idempotency_key: str | None = None,
         **more: Any,
     ) -> Json:
-        """Submit a k-fold cross-validation."""
+        """Submit a k-fold cross-validation; ``output={"format": "csv"}`` keeps its answers for ``download``."""
         request = {
             "kind": "cross-validate",
             "dataset": dataset,
@@ -117,6 +117,30 @@ class Submissions(Connection):
         """Submit the count of the bits in which the classes can be told with the learner's help (MDL)."""
         request = {"kind": "description-length", "dataset": dataset, "target": target, "learner": learner, **more}
         return self.submit(request, idempotency_key=idempotency_key)
+
+    def compare_learners(
+        self,
+        dataset: str,
+        *,
+        target: str | None = None,
+        learners: Sequence[Json],
+        reference: str | None = None,
+        idempotency_key: str | None = None,
+        **more: Any,
+    ) -> Json:
+        """Submit a comparison of two to ten learners on the same folds.
+
+        Args:
+            dataset, target: what is learned.
+            learners: each ``{"learner": "decision-tree-classifier", "parameters": {"max_depth": 3}, "name": "tree"}``;
+                parameters and name may be left out.
+            reference: the name of the one against which all others are compared.
+            idempotency_key: see :meth:`submit`.
+            more: further fields of the request: ``evaluation``, ``features``, ``seed``; with
+                ``output={"format": "csv"}`` the answers out of fold are kept for ``download``.
+        """
+        request = {"kind": "compare", "dataset": dataset, "target": target, "learners": list(learners), **more}
+        return self.submit(request | given({"reference": reference}), idempotency_key=idempotency_key)
 
     def evaluate(
         self,

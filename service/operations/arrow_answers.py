@@ -15,7 +15,7 @@ from service.operations.rows import Encoded
 from service.operations.served import ServedModel
 
 #: What stands at the end of a stream.
-_END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
 
 
 class ArrowWriter:
@@ -31,14 +31,14 @@ class ArrowWriter:
     def __init__(self, model: ServedModel, form: Form, *, explained: bool) -> None:
         self._model = model
         self._cells = AnswerCells(model, form, explained=explained)
-        of_label = _type_of(model)
+        of_label = label_type(model.identity.classes)
         types = dict.fromkeys(self._cells.names, pa.string())
         types |= dict.fromkeys(self._cells.labels, of_label) | dict.fromkeys(self._cells.shares, pa.float64())
         types["version"] = pa.int64()
         self._schema = pa.schema([("row", pa.int64()), *((name, types[name]) for name in self._cells.names)])
 
     def begin(self) -> bytes:
-        return _bytes(self._schema.serialize())
+        return message_bytes(self._schema.serialize())
 
     def plain(self, first: int, rows: Encoded) -> bytes:
         """Rows of one leaf are answered alike, so each distinct answer becomes cells once."""
@@ -52,7 +52,7 @@ class ArrowWriter:
         return self._batch(first, np.arange(len(cells)), cells)
 
     def end(self) -> bytes:
-        return _END
+        return END
 
     def _batch(self, first: int, which: IntArray, cells: Sequence[Sequence[Any]]) -> bytes:
         """A batch of as many rows as ``which`` says the cells of."""
@@ -66,17 +66,17 @@ class ArrowWriter:
             columns.append(
                 pa.repeat(pa.scalar(column[0], kind), len(which)) if alike else pa.array(column, kind).take(taken)
             )
-        return _bytes(pa.record_batch(columns, schema=self._schema).serialize())
+        return message_bytes(pa.record_batch(columns, schema=self._schema).serialize())
 
 
-def _bytes(message: pa.Buffer) -> bytes:
+def message_bytes(message: pa.Buffer) -> bytes:
+    """A message of a stream."""
     content: bytes = message.to_pybytes()
     return content
 
 
-def _type_of(model: ServedModel) -> pa.DataType:
-    """The type of a label, or of a value."""
-    labels = model.identity.classes
+def label_type(labels: Sequence[Any]) -> pa.DataType:
+    """The type of a label, or of a value where there are no labels."""
     if not labels or all(isinstance(label, int | float) and not isinstance(label, bool) for label in labels):
         return pa.float64()
     return pa.bool_() if all(isinstance(label, bool) for label in labels) else pa.string()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -170,23 +171,33 @@ class Download:
 
 
 def download(store: Store, blobs: Blobs, workspace: str, job_id: str) -> Download:
-    """The answers that a prediction has given to all rows.
+    """The answers that a prediction, or an evaluation that was to keep them, has given to all rows.
 
     Raises:
-        NotFound: there is no such job. Conflict: it is no prediction, or has not succeeded.
+        NotFound: there is no such job. Conflict: it keeps no answers, or has not succeeded.
     """
     with store.read() as session:
         job = queries.get(session, workspace, job_id)
-        if job.kind != "predict" or job.state != JobState.SUCCEEDED:
-            said = f"is {job.state}" if job.kind == "predict" else f"is a job {job.kind}"
-            fault = Fault("only a prediction that succeeded has a download", parameter="job_id", value=job.kind)
+        output = job.request.get("output")
+        if output is None or job.state != JobState.SUCCEEDED or job.result is None:
+            said = f"is a job {job.kind} without output" if output is None else f"is {job.state}"
+            message = "only what was asked for output and succeeded has a download"
+            fault = Fault(message, parameter="job_id", value=job.kind)
             raise Conflict(f"Job {job.id} {said}, so there is nothing to download", [fault])
         found = queries.parts(session, job.id)
-    pieces = [found[f"rows-{number}"]["blob_sha256"] for number in range(1, job.request["parts"] + 1)]
-    row_format = job.request["output"]["format"]
+        size = job.result["predictions"]["size"]
+    word = "rows-" if job.kind == "predict" else "answers-"
+    names = sorted((name for name in found if word in name), key=_numbers)
+    row_format = output["format"]
     extension = "arrows" if row_format == "arrow" else row_format
-    size = job.result["predictions"]["size"] if job.result else 0
-    return Download(size, MEDIA_TYPES[row_format], extension, _blocks(blobs, pieces))
+    return Download(
+        size, MEDIA_TYPES[row_format], extension, _blocks(blobs, [found[name]["blob_sha256"] for name in names])
+    )
+
+
+def _numbers(part: str) -> list[int]:
+    """Those in the name of a part, by which pieces are in order."""
+    return [int(number) for number in re.findall(r"\d+", part)]
 
 
 def _blocks(blobs: Blobs, pieces: Sequence[str]) -> Iterator[bytes]:

@@ -35,7 +35,7 @@ BATCH = 2000
 PLAIN_BATCH = 20_000
 #: Rows, from the first, whose numbers are kept as texts.
 _MAX_KEPT_NUMBERS = 10_000
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
+DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def read_rows(body: bytes, row_format: RowFormat, bounds: Bounds, encoder: RowEn
         sent = read_arrow(body, bounds.rows, encoder.columns)
         encoder.check_names(sent.names)
         return SentRows(sent.values(), None, sent.names)
-    rows = read_csv(body, _DELIMITERS[row_format])
+    rows = read_csv(body, DELIMITERS[row_format])
     encoder.check_names(rows.names)
     check_count(len(rows.data), bounds)
     return SentRows(rows.data, rows.lines, rows.names)
@@ -136,7 +136,7 @@ def _writer(model: ServedModel, row_format: RowFormat, form: Form, *, explained:
         return ArrowWriter(model, form, explained=explained)
     if row_format == "ndjson":
         return _NdjsonWriter(model)
-    return _CsvWriter(model, _DELIMITERS[row_format], form, explained=explained)
+    return _CsvWriter(model, DELIMITERS[row_format], form, explained=explained)
 
 
 def write_rows(
@@ -271,9 +271,14 @@ class _CsvWriter:
         return self._record(["", *("" if cell is None else plain_text(cell) for cell in cells)])
 
     def _record(self, cells: Sequence[str]) -> bytes:
-        buffer = io.StringIO(newline="")
-        csv.writer(buffer, delimiter=self.delimiter, lineterminator="\n").writerow(cells)
-        return buffer.getvalue().encode()
+        return delimited((cells,), self.delimiter)
+
+
+def delimited(records: Iterable[Sequence[str]], delimiter: str) -> bytes:
+    """Records of cells as lines, quoted where they must be."""
+    buffer = io.StringIO(newline="")
+    csv.writer(buffer, delimiter=delimiter, lineterminator="\n").writerows(records)
+    return buffer.getvalue().encode()
 
 
 def _numbers(first: int, count: int) -> list[bytes]:

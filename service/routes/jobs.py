@@ -107,6 +107,22 @@ _EXAMPLES = {
             "learner": "decision-tree-classifier",
         },
     },
+    "compare": {
+        "summary": "Three learners on the same folds, against the first",
+        "value": {
+            "kind": "compare",
+            "dataset": "ds_0a1b2c3d4e5f6g7h8i9j0k1l2m",
+            "target": "class",
+            "learners": [
+                {"name": "tree", "learner": "decision-tree-classifier", "parameters": {"max_depth": 4}},
+                {"name": "forest", "learner": "random-forest-classifier"},
+                {"name": "neighbours", "learner": "nearest-neighbors-classifier", "parameters": {"k": 5}},
+            ],
+            "reference": "tree",
+            "evaluation": {"method": "k-fold", "folds": 10},
+            "output": {"format": "csv"},
+        },
+    },
     "evaluate": {
         "summary": "Judge a version on a dataset, against another",
         "value": {
@@ -147,8 +163,8 @@ def submit_job(
         Header(max_length=operations.KEY_LENGTH, description="the same key with the same request finds the same job"),
     ] = None,
 ) -> dict[str, Any]:
-    """Queue a training, an evaluation of any kind, a selection or a prediction. Once this has answered 202 the job
-    is kept and will be done.
+    """Queue a training, an evaluation of any kind, a selection, a comparison or a prediction. Once this has answered
+    202 the job is kept and will be done.
     """
     request = body.model_dump(exclude_unset=True)
     return _accepted(response, operations.submit(services.store, who.workspace, request, idempotency_key))
@@ -231,7 +247,8 @@ async def _events(services: Services, job_id: str, position: int) -> AsyncIterat
     operation_id="downloadPredictions",
 )
 def download(services: ServicesHere, who: Trainer, job_id: JobId) -> Response:
-    """The answers that a job `predict` has given, as one file. They are kept as long as the job."""
+    """The answers that a job `predict` has given, or those out of fold of a job `cross-validate` or `compare` with
+    `output`, as one file. They are kept as long as the job."""
     found = operations.download(services.store, services.blobs, who.workspace, job_id)
     headers = {
         "Content-Length": str(found.size),

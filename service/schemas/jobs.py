@@ -15,6 +15,7 @@ JobKind = Literal[
     "learning-curve",
     "bias-variance",
     "description-length",
+    "compare",
     "evaluate",
     "predict",
 ]
@@ -105,8 +106,19 @@ class Selection(RequestBody):
     ) = None
 
 
+class ComparedLearner(RequestBody):
+    """One of the learners of a comparison."""
+
+    learner: ShortText = Field(description="a name of the catalogue", examples=["decision-tree-classifier"])
+    parameters: dict[str, Any] = Field({}, description="the learner's parameters; see GET /learners/{name}")
+    name: ShortText | None = Field(
+        None,
+        description="what it is called in the result; default the learner's name, with its place if there are more",
+    )
+
+
 class Output(RequestBody):
-    """How `predict` writes answers and treats rows."""
+    """How `predict` writes answers and treats rows; of `cross-validate` and `compare` `format` alone."""
 
     format: Literal["csv", "tsv", "ndjson", "arrow"] = "csv"
     explain: Annotated[bool, Field(description="add the exact reason to each answer")] = False
@@ -124,7 +136,8 @@ class Output(RequestBody):
 class JobRequest(RequestBody):
     """A piece of work to be done in the background.
 
-    `evaluate` and `predict` need `version`, all other kinds `learner` and, unless that learns without one, `target`.
+    `evaluate` and `predict` need `version`, `compare` needs `learners`, all other kinds `learner`; the target is left
+    out for a learner that learns without one.
     """
 
     kind: JobKind
@@ -158,7 +171,19 @@ class JobRequest(RequestBody):
     against: Annotated[str, Field(max_length=300)] | None = Field(
         None, description="evaluate: a second version, compared on the same rows", examples=["credit:1"]
     )
-    output: Output | None = Field(None, description="predict only")
+    learners: list[ComparedLearner] | None = Field(
+        None, min_length=2, max_length=10, description="compare only: they are judged on the same folds, and in pairs"
+    )
+    reference: ShortText | None = Field(
+        None,
+        description="compare: the name of the learner against which all others are compared; without it all pairs of "
+        "up to five learners are, and more against the first",
+    )
+    output: Output | None = Field(
+        None,
+        description="predict; with it cross-validate and compare keep the answers out of fold (row, fold, actual, "
+        "answer, probabilities) to be downloaded",
+    )
     model: Registration | None = Field(None, description="train and select; without it nothing is registered")
 
 
@@ -181,7 +206,7 @@ class Job(Answer):
     result: dict[str, Any] | None = Field(
         description="what was found: `evaluation` (metrics with intervals), `selection` (each candidate's metrics, or "
         "its `failure`), `curve`, `decomposition` (bias and variance), `description` (bits), `curves`, `comparison`, "
-        "`predictions`, `training_notes` (what the fit chose, found "
+        "`learners` and `comparisons`, `predictions`, `training_notes` (what the fit chose, found "
         "and warns of beside its parameters), "
         "and `model`, the version that was registered"
     )

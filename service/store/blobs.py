@@ -308,9 +308,10 @@ def _collectable(grace_seconds: float) -> ColumnElement[bool]:
     """Put long ago, and neither a dataset nor a version nor a part of a job that needs it refers to it."""
     used_by_dataset = exists().where(or_(Dataset.raw_sha256 == Blob.sha256, Dataset.table_sha256 == Blob.sha256))
     used_by_version = exists().where(ModelVersion.blob_sha256 == Blob.sha256)
+    is_downloaded = or_(Job.kind == "predict", JobPart.part.contains("answers-"))
     used_by_job = exists().where(
         JobPart.blob_sha256 == Blob.sha256,
         Job.id == JobPart.job_id,
-        or_(Job.state.in_(UNFINISHED), and_(Job.kind == "predict", Job.state == "succeeded")),
+        or_(Job.state.in_(UNFINISHED), and_(is_downloaded, Job.state == "succeeded")),
     )
     return (Blob.put_at < database_now() - grace_seconds) & ~used_by_dataset & ~used_by_version & ~used_by_job

@@ -40,7 +40,7 @@ def put_part(session: Session, job_id: str, part: str, result: Mapping[str, Any]
     """Store the result of a part, once, and add the event without the result's bulk, but with its ``failure``.
 
     A result with a ``blob_sha256`` keeps that blob stored as long as the job has not ended, and one of a
-    prediction, which is to be downloaded, as long as the job is there.
+    prediction or of answers out of fold, which are to be downloaded, as long as the job is there.
 
     Returns:
         Whether it was stored. False: the part has a result (which stays) or the job was deleted.

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from service.operations.submission.asked import Asked
 
-_LEARNING = ("target", "learner", "parameters", "features", "excluded", "weights", "evaluation")
+_BESIDE_LEARNER = ("target", "features", "excluded", "weights", "evaluation")
+_LEARNING = ("learner", "parameters", *_BESIDE_LEARNER)
 #: Beside ``kind``, ``dataset`` and ``seed``, which every kind has.
 FIELDS: dict[str, tuple[str, ...]] = {
     "train": (*_LEARNING, "model"),
-    "cross-validate": _LEARNING,
+    "cross-validate": (*_LEARNING, "output"),
     "select": (*_LEARNING, "selection", "model"),
     "learning-curve": (*_LEARNING, "shares"),
     "bias-variance": (*_LEARNING, "rounds"),
     "description-length": ("target", "learner", "parameters", "features", "excluded"),
+    "compare": (*_BESIDE_LEARNER, "learners", "reference", "output"),
     "evaluate": ("version", "against", "weights", "evaluation"),
     "predict": ("version", "output"),
 }
@@ -20,6 +22,7 @@ KINDS = tuple(FIELDS)
 #: Kinds that fit a learner which the request names.
 LEARNING_KINDS = ("train", "cross-validate", "select", "learning-curve", "bias-variance", "description-length")
 _NEEDED = {kind: ("target", "learner") if kind in LEARNING_KINDS else ("version",) for kind in KINDS}
+_NEEDED["compare"] = ("learners",)
 _OF_ALL = ("kind", "dataset", "seed")
 
 

@@ -15,13 +15,14 @@ from learners.errors import quoted
 from service.errors import Fault, Invalid
 from service.operations.submission.asked import Asked
 from service.operations.submission.columns import features, target, weights
+from service.operations.submission.contenders import comparison
 from service.operations.submission.evaluation import METHODS, SPLITTING, evaluation
 from service.operations.submission.fields import KINDS, LEARNING_KINDS, check_fields
 from service.operations.submission.model import model
 from service.operations.submission.parameters import check_columns, parameters
 from service.operations.submission.repeated import blocks, rounds
 from service.operations.submission.selection import selection, shares
-from service.operations.submission.version import against, judged_by, n_parts, output, version
+from service.operations.submission.version import against, judged_by, kept_answers, n_parts, output, version
 from service.store.tables import Dataset
 
 #: Largest seed: what every part of the system, JavaScript clients included, keeps exactly.
@@ -46,6 +47,8 @@ def check_submission(session: Session, workspace: str, request: Mapping[str, Any
     check_fields(asked)
     if kind in LEARNING_KINDS:
         normal |= _learning(asked, str(kind))
+    elif kind == "compare":
+        normal |= comparison(asked, lambda one: _learning(one, "compare"))
     elif kind in KINDS:
         normal |= _of_version(session, workspace, asked)
     if asked.faults:
@@ -76,6 +79,8 @@ def _learning(asked: Asked, kind: str) -> dict[str, Any]:
         normal["rounds"] = rounds(asked, judged)
     if kind == "description-length":
         normal["blocks"] = blocks(asked)
+    if kind == "cross-validate":
+        normal |= kept_answers(asked)
     return normal
 
 

@@ -132,6 +132,20 @@ def output(session: Session, asked: Asked, of: Mapping[str, Any]) -> dict[str, A
     return normal
 
 
+def kept_answers(asked: Asked) -> dict[str, Any]:
+    """In which form the answers out of fold are kept, as ``output``; empty where they are not asked for."""
+    given = asked.request.get("output")
+    if given is None:
+        return {}
+    for name, value in given.items():
+        if name != "format" and value is not None:
+            asked.refuse(
+                f"{name} has no effect on the answers out of fold, which are those of the folds; it is of predict",
+                f"output.{name}",
+            )
+    return {"output": {"format": given.get("format") or _DEFAULTS["format"]}}
+
+
 def n_parts(asked: Asked) -> int:
     """Into how many parts the rows of a prediction go."""
     return max(1, -(-int(asked.dataset.n_rows) // PART_ROWS))

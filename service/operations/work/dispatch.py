@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from learners.base import Progress
 from service.operations.work import (
     bias_variance,
+    comparing,
     description_length,
     learning_curve,
     predicting,
@@ -29,6 +30,7 @@ KINDS: Mapping[str, Kind] = {
     "learning-curve": learning_curve.KIND,
     "bias-variance": bias_variance.KIND,
     "description-length": description_length.KIND,
+    "compare": comparing.KIND,
     "evaluate": version.KIND,
     "predict": predicting.KIND,
 }

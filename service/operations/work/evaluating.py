@@ -6,7 +6,7 @@ repeated), and of leave-one-out ``rows-1`` .. ``rows-m``, whose answers ``judge`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from learners import persist
@@ -23,8 +23,6 @@ from service.operations.work.part import Part, Request, Result, make_learner
 HOLD_OUT = "hold-out"
 JUDGE = "judge"
 _FOLD, _ROWS = "fold-", "rows-"
-#: What a part's record has beside what the library tells of a fold.
-_OWN = {"plan_warnings", "dropped_rows", "rules", "blob_sha256"}
 
 
 def plan_of(evaluation: Mapping[str, Any]) -> Plan:
@@ -53,7 +51,7 @@ def evaluate(part: Part) -> Result:
         return _judged(part, data, splits)
     if part.name.startswith(_ROWS):
         return _left_out(part, data, splits)
-    number = 0 if part.name == HOLD_OUT else int(part.name.rsplit("-", 1)[1]) - 1
+    number = fold_of(part.name) - 1
     result = evaluate_fold(
         lambda: make_learner(part.request),
         data.table,
@@ -63,7 +61,30 @@ def evaluate(part: Part) -> Result:
         fold=number + 1,
         progress=part.progress,
     )
-    return {**result.to_json(), "rules": _rules(result.model), **_told(data, splits)}
+    kept = _kept(part, result.rows) if result.rows is not None and keeps_answers(part.request) else {}
+    return {**result.to_json(), "rules": _rules(result.model), **told(data, splits), **kept}
+
+
+def fold_of(name: str) -> int:
+    """The number of a part's fold, from 1."""
+    return 1 if name == HOLD_OUT else int(name.rsplit("-", 1)[1])
+
+
+def keeps_answers(request: Request) -> bool:
+    """Whether later parts need the answers of the folds."""
+    is_compared = request["kind"] == "compare" and request["evaluation"].get("repeats", 1) == 1
+    return is_compared or "output" in request
+
+
+def _kept(part: Part, found: RowResults) -> Result:
+    """Where the answers are stored for later parts."""
+    return {"blob_sha256": part.blobs.put_bytes(persist.dump(ModelState({}, found.to_arrays())))}
+
+
+def answers_of(part: Part, results: Iterable[Result], target: Column) -> RowResults:
+    """The answers that some parts have kept, by row."""
+    read = [persist.load_file(part.blobs.path(result["blob_sha256"])).arrays for result in results]
+    return joined([RowResults.from_arrays(one) for one in read], None if target.is_numeric else len(target.levels))
 
 
 def splits_of(evaluation: Mapping[str, Any], data: LearningData, seed: int) -> Splits:
@@ -78,7 +99,8 @@ def splits_of(evaluation: Mapping[str, Any], data: LearningData, seed: int) -> S
         raise ParameterError(str(error), field=f"evaluation.{error.field}") from None
 
 
-def _told(data: LearningData, splits: Splits) -> Result:
+def told(data: LearningData, splits: Splits) -> Result:
+    """What a part tells of all rows and of how they are parted."""
     return {"plan_warnings": list(splits.warnings), "dropped_rows": data.dropped}
 
 
@@ -102,42 +124,46 @@ def _left_out(part: Part, data: LearningData, splits: Splits) -> Result:
         part=(int(part.name.removeprefix(_ROWS)) - 1, step),
         progress=part.progress,
     )
-    content = persist.dump(ModelState({}, found.to_arrays()))
-    return {"blob_sha256": part.blobs.put_bytes(content), "n_test": len(found.rows), **_told(data, splits)}
+    return {**_kept(part, found), "n_test": len(found.rows), **told(data, splits)}
 
 
 def _judged(part: Part, data: LearningData, splits: Splits) -> Result:
     kept = [result for name, result in part.found().items() if name.startswith(_ROWS)]
-    read = [persist.load_file(part.blobs.path(result["blob_sha256"])).arrays for result in kept]
-    column = data.target.column
-    found = joined([RowResults.from_arrays(one) for one in read], None if column.is_numeric else len(column.levels))
     result = judge_left_out(
         lambda: make_learner(part.request),
-        found,
+        answers_of(part, kept, data.target.column),
         data.target,
         data.judging(part.request["evaluation"]),
         n_splits=len(splits),
     )
-    return {**result.to_json(), **_told(data, splits)}
+    return {**result.to_json(), **told(data, splits)}
+
+
+def judged(evaluation: Mapping[str, Any], parts: Mapping[str, Result]) -> list[Result]:
+    """The records of an evaluation's folds; of leave-one-out that of all answers together."""
+    return [parts[name] for name in ([JUDGE] if evaluation["method"] == "leave-one-out" else names(evaluation))]
 
 
 def summarise(request: Request, target: Column, parts: Mapping[str, Result]) -> dict[str, Any] | None:
     """The summary of an evaluation from the results of its parts; None where there is none."""
     evaluation = request["evaluation"]
-    wanted = [JUDGE] if evaluation["method"] == "leave-one-out" else names(evaluation)
-    if not wanted:
+    folds = judged(evaluation, parts)
+    if not folds:
         return None
-    folds = [parts[name] for name in wanted]
     summary = combine_parts(evaluation, target, folds)
     digests = [fold["rules"] for fold in folds if fold.get("rules")]
     return summary | ({"stability": rule_stability(digests)} if len(digests) == len(folds) > 1 else {})
 
 
+def fold_results(folds: Sequence[Result]) -> list[FoldResult]:
+    """What the library tells of folds, from their records."""
+    return [FoldResult.from_json(fold) for fold in folds]
+
+
 def combine_parts(evaluation: Mapping[str, Any], target: Column, folds: Sequence[Result]) -> dict[str, Any]:
     """The summary of the folds' records."""
-    results = [FoldResult.from_json({name: v for name, v in fold.items() if name not in _OWN}) for fold in folds]
     return combine(
-        results,
+        fold_results(folds),
         target,
         warnings=folds[0]["plan_warnings"],
         method=evaluation["method"],

@@ -39,6 +39,7 @@ class Part:
         store, blobs: where things lie.
         progress: told how far it is.
         options: JSON values from the worker's settings.
+        prefix: what its name has before it in the job, where several learners are judged.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Part:
     blobs: Blobs
     progress: Progress
     options: Mapping[str, Any]
+    prefix: str = ""
 
     @cached_property
     def dataset(self) -> Dataset:
@@ -60,9 +62,11 @@ class Part:
         return prepare(self.blobs.path(self.dataset.table_sha256), self.request)
 
     def found(self) -> dict[str, Result]:
-        """The results of the job's parts so far."""
+        """The results of the job's parts so far, of those with the same prefix, without it."""
         with self.store.read() as session:
-            return jobs.parts(session, self.job_id)
+            results = jobs.parts(session, self.job_id)
+        own = {name: result for name, result in results.items() if name.startswith(self.prefix)}
+        return {name.removeprefix(self.prefix): result for name, result in own.items()}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from sqlalchemy.orm import Session
 
 from learners.neural.autoencoder.estimator import RECONSTRUCTION_ERROR
 from learners.table import Column
-from service.operations.work import evaluating
+from service.operations.work import answers, evaluating
+from service.operations.work.contender import Contender
 from service.operations.work.fitting import fit, register
 from service.operations.work.kernels import kernels
 from service.operations.work.part import (
@@ -26,16 +27,21 @@ from service.store.tables import Dataset, Job
 
 
 def plan(request: Request, results: Results) -> list[str]:
-    """The parts of the evaluation and the fit; of leave-one-out what judges comes when all rows are answered."""
-    evaluation = request["evaluation"]
-    first = [*evaluating.names(evaluation), *([FIT] if request["kind"] == "train" else [])]
-    if evaluation["method"] != "leave-one-out" or not set(first) <= set(results()):
+    """The parts of the evaluation and the fit; then what puts leave-one-out together and writes the answers."""
+    one = Contender(request)
+    first = [*one.parts, *([FIT] if request["kind"] == "train" else [])]
+    if not one.judge and "output" not in request:
         return first
-    return [*first, evaluating.JUDGE]
+    done = results()
+    if not set(first) <= set(done):
+        return first
+    return [*first, *one.judge, *(piece.name for piece in answers.pieces([one], done))]
 
 
 def run(part: Part) -> Result:
-    """A fold's result, or of ``fit`` the hash of the stored model and what it says of itself."""
+    """A fold's result, or of ``fit`` the hash of the stored model and what it says of itself; or written answers."""
+    if answers.is_piece(part.name):
+        return answers.write(part, [Contender(part.request)], part.found())
     data = part.data
     cells = cells_to_learn(part.request, data.table)
     with kernels(part.options.get("compiled"), learners_at_work(part.request), cells):
@@ -52,6 +58,7 @@ def finish(session: Session, job: Job, parts: Mapping[str, Result]) -> Result:
     evaluation = evaluating.summarise(request, target_of(dataset, request), parts)
     if evaluation is not None:
         result["evaluation"] = evaluation
+    result |= answers.told(request, parts)
     if FIT in parts:
         result["training_notes"] = parts[FIT]["notes"]
     if request["model"] is not None:

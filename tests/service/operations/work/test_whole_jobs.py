@@ -10,6 +10,7 @@ import pytest
 
 from learners import catalog, persist
 from service import registry
+from service.operations.jobs import download
 from service.settings import Settings
 from service.store import jobs
 from service.store.tables import Dataset
@@ -122,6 +123,43 @@ def test_a_search_whose_worker_is_killed_goes_on_and_finds_the_same(shop):
     assert shop.finished(unwanted).state == "cancelled"
     with shop.store.read() as session:
         assert registry.resolve(session, "default", "sized").version == 2
+
+
+def test_a_comparison_whose_worker_is_killed_goes_on_and_finds_the_same(shop):
+    """Learners, then their answers and the comparison; what is to be downloaded is the same to the byte."""
+    dataset = shop.put(table_path("iris.csv"))
+    learners = [
+        {"learner": "decision-tree-classifier", "parameters": {"max_depth": 2}, "name": "tree"},
+        {"learner": "decision-tree-classifier"},
+        {"learner": "logistic-classifier"},
+    ]
+    given = {"kind": "compare", "dataset": dataset, "target": "class", "learners": learners}
+    request = shop.check(**given, evaluation={"folds": 4}, output={"format": "csv"})
+    undisturbed_id = shop.submit(request)
+    undisturbed = shop.finished(undisturbed_id)
+    assert undisturbed.state == "succeeded", undisturbed.error
+    assert len(undisturbed.result["comparisons"]) == 3
+    assert undisturbed.result["predictions"]["rows"] == 3 * 150
+
+    disturbed_id = shop.submit(request)
+    wait_for(lambda: _count_parts(shop, disturbed_id) >= 4)
+    os.kill(shop.supervisor.pid, signal.SIGKILL)
+    disturbed = shop.finished(disturbed_id)
+    assert disturbed.state == "succeeded", disturbed.error
+    assert disturbed.result == undisturbed.result
+    assert _downloaded(shop, disturbed_id) == _downloaded(shop, undisturbed_id)
+    starts = _starts(shop, disturbed_id)
+    assert len(starts) - len(set(starts)) <= 1
+
+    unwanted = shop.submit(request)
+    wait_for(lambda: _count_parts(shop, unwanted) >= 1)
+    with shop.store.begin() as session:
+        jobs.request_cancel(session, "default", unwanted)
+    assert shop.finished(unwanted).state == "cancelled"
+
+
+def _downloaded(shop, job_id):
+    return b"".join(download(shop.store, shop.blobs, "default", job_id).blocks)
 
 
 def _starts(shop, job_id):
