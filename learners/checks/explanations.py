@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import cast
 
@@ -39,6 +40,25 @@ def explanation_is_json_of_a_declared_kind(make: MakeLearner) -> None:
         require_json(record, "an explanation")
         require(record["kind"] == explanation.kind, "the JSON does not tell its kind")
         require(explanation.text(), "an explanation has no text")
+
+
+def reason_is_the_same_in_any_company(make: MakeLearner) -> None:
+    """A row has the same reason, to the bit, alone, among others, and among others in another order."""
+    sample = samples.mixed(type(make()).capabilities)
+    model = make().fit(sample.table, sample.target)
+    rows = np.arange(sample.table.n_rows)
+    wanted = _records(model, sample.table, rows)
+    for row in rows:
+        require(_records(model, sample.table, rows[row : row + 1]) == wanted[row : row + 1], f"row {row} alone differs")
+    turned = np.random.default_rng(0).permutation(rows)
+    for some in (turned, turned[: len(rows) // 2]):
+        found = _records(model, sample.table, some)
+        require(found == [wanted[row] for row in some], "a row among others, or in another order, has another reason")
+
+
+def _records(model: Learner, table: Table, rows: Array) -> list[tuple[str, str]]:
+    """The reasons of some rows as they are told: numbers by all their digits."""
+    return [(json.dumps(one.to_json()), one.text()) for one in model.explain(table.take(rows))]
 
 
 def _variants(model: Learner, table: Table) -> list[Table]:

@@ -71,6 +71,7 @@ WITH_STEPS: tuple[CheckFunction, ...] = (prediction.steps_are_answered_as_beginn
 EXPLAINING: tuple[CheckFunction, ...] = (
     explanations.explanation_replays_to_the_answer,
     explanations.explanation_is_json_of_a_declared_kind,
+    explanations.reason_is_the_same_in_any_company,
 )
 
 #: Reasons by (learner's name, check's name). A check that is listed here must fail: mend, then strike out.

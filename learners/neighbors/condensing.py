@@ -69,16 +69,22 @@ def edited(index: RowIndex, codes: IntArray, n_classes: int) -> IntArray:
     return np.flatnonzero(agreed) if agreed.any() else np.arange(len(codes))
 
 
-def reduced(estimator: NeighborsEstimator, index: RowIndex, rows: Rows, progress: Progress) -> IntArray:
-    """The rows that an estimator's ``reduction`` keeps, ascending."""
+def reduced(
+    estimator: NeighborsEstimator, index: RowIndex, rows: Rows, progress: Progress
+) -> tuple[IntArray, FloatArray]:
+    """The rows that an estimator's ``reduction`` keeps, ascending, and their weights.
+
+    Condensed rows weigh 1 each, as of a row that is there twice one is kept, and so that the nearest alone answers.
+    """
     way = getattr(estimator, "reduction", "none")
     codes = rows.numbers.astype(np.int64)
     kept = np.arange(len(codes))
     if way == "none":
-        return kept
+        return kept, rows.weights
     progress(0.5, "reducing")
     if way.startswith("edited"):
         kept = edited(index, codes, len(rows.target.levels))
     if way.endswith("condensed"):
         kept = kept[condensed(index.metric, index.points[kept], codes[kept])]
-    return kept
+        return kept, np.ones(len(kept))
+    return kept, rows.weights[kept]

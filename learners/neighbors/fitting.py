@@ -14,10 +14,10 @@ from learners.neighbors.estimator import FittedRows, NeighborsEstimator
 from learners.neighbors.index import RowIndex
 from learners.neighbors.leave_one_out import Judged, choose_k
 from learners.neighbors.training_rows import Rows
-from learners.types import IntArray
+from learners.types import FloatArray, IntArray
 
-#: Which rows are kept by a way's name: from points, their index, classes and how many there are.
-Reduce = Callable[[NeighborsEstimator, RowIndex, Rows, Progress], IntArray]
+#: Which rows an estimator keeps, ascending, and what they weigh from then on.
+Reduce = Callable[[NeighborsEstimator, RowIndex, Rows, Progress], tuple[IntArray, FloatArray]]
 
 
 def fit_rows(estimator: NeighborsEstimator, rows: Rows, progress: Progress, reduce: Reduce | None = None) -> FittedRows:
@@ -35,9 +35,11 @@ def fit_rows(estimator: NeighborsEstimator, rows: Rows, progress: Progress, redu
     compares = reduce is not None or estimator.choose_k != "given"
     metric = coordinates.metric_for(rows.table) if compares else coordinates.metric
     index = estimator._index(metric, points, rows.weights)
-    kept = np.arange(len(points)) if reduce is None else reduce(estimator, index, rows, progress)
-    if len(kept) < len(points):
-        index = estimator._index(metric, np.ascontiguousarray(points[kept]), rows.weights[kept])
+    kept, weights = (
+        (np.arange(len(points)), rows.weights) if reduce is None else reduce(estimator, index, rows, progress)
+    )
+    if len(kept) < len(points) or (weights != rows.weights).any():
+        index = estimator._index(metric, np.ascontiguousarray(points[kept]), weights)
     numbers, k = rows.numbers[kept], float(estimator.k)
     if estimator.choose_k == "leave-one-out":
         progress(0.7, "choosing k")

@@ -87,12 +87,13 @@ class FittedNetwork(Learner):
         """The reasons of some rows of a table, which are of one width as flat rows (m, W)."""
         baseline, owners = self.inputs_.baseline(flats.shape[1]), self.inputs_.owners(flats.shape[1])
         used = np.unique(owners)
-        member = (owners[:, None] == used).astype(np.float64)
+        place_of = np.searchsorted(used, owners)
         values = [self._observed(table, row, used.tolist()) for row in rows.tolist()]
         by_row: list[list[AttributedScore]] = [[] for _ in rows]
         for unit, label in enumerate(self._unit_labels()):
             found = self._attributed(baseline, flats, unit)
-            sums = (found.amounts @ member).tolist()
+            # number by number: a matrix product's order of addition depends on how many rows it is given
+            sums = [np.bincount(place_of, amounts, len(used)).tolist() for amounts in found.amounts]
             for place, score in enumerate(found.scores.tolist()):
                 amounts = zip(values[place], sums[place], self._by_step(used, found.amounts[place]), strict=True)
                 parts = tuple(AttributeContribution(*value, amount, steps) for value, amount, steps in amounts)

@@ -10,8 +10,8 @@ most training weight is shown, the rest is folded into its topmost node with the
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from learners.trees.nodes import Nodes
 
@@ -44,13 +44,14 @@ class Extent:
         max_depth: nodes so many tests beneath the top are not opened.
         max_leaves: the picture has at most so many leaves, folded ones included (a node with more
             children than that is not opened either).
-        kept: nodes that are opened before all others, the limits permitting.
+        kept: nodes that are opened before all others, those of the largest number (above 0) first, the limits
+            permitting.
     """
 
     root: int = 0
     max_depth: int = 12
     max_leaves: int = 60
-    kept: Collection[int] = ()
+    kept: Mapping[int, float] = field(default_factory=dict)
 
 
 def place(nodes: Nodes, extent: Extent, *, narrow: bool = False) -> list[Placed]:
@@ -89,7 +90,7 @@ def _opened(nodes: Nodes, extent: Extent) -> set[int]:
     opened: set[int] = set()
     n_leaves = 1
     deepest = int(nodes.depth[extent.root]) + extent.max_depth
-    waiting = [(True, 0.0, extent.root)]
+    waiting = [(0.0, 0.0, extent.root)]
     while waiting:
         _, _, node = heapq.heappop(waiting)
         n_children = int(nodes.n_children[node])
@@ -98,7 +99,7 @@ def _opened(nodes: Nodes, extent: Extent) -> set[int]:
         opened.add(node)
         n_leaves += n_children - 1
         for child in nodes.children(node):
-            heapq.heappush(waiting, (child not in extent.kept, -float(nodes.weight[child]), child))
+            heapq.heappush(waiting, (-extent.kept.get(child, 0.0), -float(nodes.weight[child]), child))
     return opened
 
 

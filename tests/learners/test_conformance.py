@@ -95,8 +95,53 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
         {"k": 9, "choose_k": "leave-one-out", "kernel": "inverse", "answer": "median", "metric": "chebyshev"},
     ),
     "alike-in-one-column": ("nearest-neighbors-classifier", {"k": 3, "metric": "minimum", "kernel": "inverse"}),
+    "told-columns": (
+        "nearest-neighbors-classifier",
+        {"weighting": "information-gain", "reduction": "edited", "scaling": "standard", "search": "kd-tree"},
+    ),
+    "tried-columns": (
+        "nearest-neighbors-classifier",
+        {"k": 3, "weighting": "cross-validation", "reduction": "condensed", "kernel": "inverse-square"},
+    ),
+    "given-columns": (
+        "nearest-neighbors-regressor",
+        {
+            "weighting": "given",
+            "column_weights": {},
+            "metric": "minkowski",
+            "kernel": "shifted-inverse-square",
+            "missing": "left-out",
+        },
+    ),
+    "hashed": ("nearest-neighbors-regressor", {"search": "hashing", "k": 2}),
+    "lines-by-all": (
+        "local-linear-regressor",
+        {"voters": "all", "kernel": "gaussian", "missing": "left-out", "ridge": 0.1},
+    ),
+    "lines-chosen": (
+        "local-linear-regressor",
+        {"k": 12, "choose_k": "leave-one-out", "weighting": "information-gain", "kernel": "inverse"},
+    ),
     "ridge-cubic": ("linear-regressor", {"penalty": "ridge", "alpha": 0.01, "degree": 3, "missing_indicators": False}),
     "lasso": ("linear-regressor", {"penalty": "lasso", "alpha": 0.2}),
+    "net-of-a-path": (
+        "linear-regressor",
+        {"penalty": "elastic-net", "l1_ratio": 0.4, "alpha": None, "n_alphas": 4, "folds": 3},
+    ),
+    "degree-left-out": (
+        "linear-regressor",
+        {
+            "penalty": "ridge",
+            "degree": None,
+            "max_degree": 2,
+            "n_alphas": 4,
+            "alpha": None,
+            "validation": "leave-one-out",
+            "selection": "one-standard-error",
+        },
+    ),
+    "softmax-without-penalty": ("logistic-classifier", {"penalty": "none"}),
+    "logistic-net": ("logistic-classifier", {"penalty": "elastic-net", "l1_ratio": 0.5, "alpha": 0.02, "degree": 2}),
     "logistic-lasso": ("logistic-classifier", {"penalty": "lasso", "alpha": 0.03}),
     "rectified-network": (
         "neural-network-classifier",
@@ -132,6 +177,19 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "meiosis-network-of-numbers": (
         "growing-network-regressor",
         {"growth": "meiosis", "epochs": 60, "divide_every": 5, "margin": None},
+    ),
+    "boosted-m1": ("adaboost-classifier", {"members": 4, "algorithm": "m1", "max_depth": 3, "criterion": "gini"}),
+    "bagged-parts": (
+        "bagging-classifier",
+        {"members": 4, "sample_fraction": 0.6, "out_of_bag": False, "max_depth": 4, "seed": 3},
+    ),
+    "forest-of-one-column": (
+        "random-forest-classifier",
+        {"members": 4, "columns_a_node": 1, "importance": "permutation", "threads": 2},
+    ),
+    "forest-of-numbers": (
+        "random-forest-regressor",
+        {"members": 4, "columns_a_node": 3, "sample_fraction": 0.5, "min_leaf": 2},
     ),
     "boosted-logistic": (
         "adaboost-classifier",
@@ -169,6 +227,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 #: Promises of an ensemble that its members do not make, and why; each must fail.
 UNPROMISED: dict[tuple[str, str], str] = {
     ("boosted-rules", "weight_two_is_twice"): "where trees stop and rules are pruned a row counts as one at least",
+    ("net-of-a-path", "weight_two_is_twice"): "a row that is there twice lies in two folds, one of weight 2 in one",
     ("boosted-networks", "row_order_does_not_matter"): "networks do not promise it",
     ("boosted-networks", "column_order_decides_ties_only"): "first weights are drawn by the columns' places",
     ("bagged-lines", "scale_does_not_matter"): "linear models promise it but for the last bits",
@@ -266,6 +325,16 @@ class Liar(Majority):
         ]
 
 
+class Gossip(Majority):
+    """Breaks one promise: its reasons depend on who is asked beside a row."""
+
+    def explain(self, X: Any) -> Any:
+        explained = super().explain(X)
+        share = 1 / len(explained) if explained else 1.0
+        first = dataclasses.replace(explained[0].branches[0], weight=share) if explained else None
+        return [dataclasses.replace(one, branches=(first, *one.branches[1:])) for one in explained]
+
+
 class Unweighted(Majority):
     """Breaks one promise: it takes weights and leaves them aside."""
 
@@ -282,6 +351,7 @@ class Unweighted(Majority):
         (Silent, "cancelling_stops_the_fit"),
         (Silent, "progress_is_reported"),
         (Liar, "explanation_replays_to_the_answer"),
+        (Gossip, "reason_is_the_same_in_any_company"),
         (Unweighted, "weight_two_is_twice"),
         (Unweighted, "weight_zero_is_absent"),
     ],

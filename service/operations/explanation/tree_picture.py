@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlencode
@@ -24,7 +25,7 @@ Layout = Literal["wide", "narrow"]
 
 #: Depth and leaves of a picture that fills a window of 1600 x 900 pixels; and of a list that is soon scrolled through.
 _SIZES: dict[Layout, tuple[int, int]] = {"wide": (4, 12), "narrow": (8, 20)}
-#: Most leaves of a picture, and most of one that nobody asked to be large: of the ways of a row that is divided.
+#: Most leaves of a picture, and most that the further ways of a row that is divided make of one unasked.
 MOST_LEAVES, _MOST_UNASKED = 2000, 200
 
 
@@ -35,7 +36,8 @@ class View:
     Attributes:
         node: the node at the top.
         max_depth, max_leaves: what is beyond them is folded, and the picture says how much. ``None``: about what a
-            window shows at once, the branches of the top node at least, and all of a row's way within reason.
+            window shows at once, the branches of the top node at least, and all of a row's way; of a row that is
+            divided its likeliest way, and of the others as many as there is room for, the likeliest first.
         layout: depths side by side, or an indented list that fits a phone.
     """
 
@@ -111,14 +113,32 @@ def _extent(view: View, nodes: Nodes, lit: Lit) -> Extent:
     """What of the tree is shown."""
     depth, leaves = _SIZES[view.layout]
     leaves = max(leaves, min(MOST_LEAVES, int(nodes.n_children[view.node])))
+    likeliest = _likeliest_way(nodes, lit, view.node)
     if lit.shares:
-        way = np.fromiter(lit.shares, np.int64)
-        depth = max(depth, int(nodes.depth[way].max() - nodes.depth[view.node]))
-        beside = 1 + int(np.maximum(nodes.n_children[way] - 1, 0).sum())
-        leaves = max(leaves, min(_MOST_UNASKED, beside))
+        lit_nodes = list(lit.shares)
+        depth = max(depth, int(nodes.depth[lit_nodes].max() - nodes.depth[view.node]))
+        leaves = max(leaves, min(_MOST_UNASKED, _leaves_of_way(nodes, lit_nodes)))
+        leaves = max(leaves, min(MOST_LEAVES, _leaves_of_way(nodes, likeliest)))
     return Extent(
         view.node,
         depth if view.max_depth is None else view.max_depth,
         leaves if view.max_leaves is None else view.max_leaves,
-        frozenset(lit.shares),
+        {**lit.shares, **dict.fromkeys(likeliest, 2.0)},  # no share is so large
     )
+
+
+def _likeliest_way(nodes: Nodes, lit: Lit, top: int) -> list[int]:
+    """The nodes from one down to the leaf beneath it to which the largest share of the row comes."""
+    way: list[int] = []
+    for leaf in sorted((node for node in lit.shares if not nodes.n_children[node]), key=lambda node: -lit.shares[node]):
+        way = [leaf]
+        while way[-1] > top:  # a node comes after its parent
+            way.append(int(nodes.parent[way[-1]]))
+        if way[-1] == top:
+            return way
+    return []
+
+
+def _leaves_of_way(nodes: Nodes, way: Sequence[int]) -> int:
+    """How many leaves a picture has that opens these nodes."""
+    return 1 + int(np.maximum(nodes.n_children[way] - 1, 0).sum())

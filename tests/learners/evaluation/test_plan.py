@@ -186,9 +186,36 @@ def test_nearest_neighbours_left_out_one_by_one_and_by_passing_over_them(classes
     assert quick.metrics == pytest.approx(long.metrics)
 
 
-def test_what_is_fitted_to_all_rows_has_no_fast_path():
-    for parameters in ({}, {"scaling": "none", "choose_k": "leave-one-out"}, {"scaling": "none", "kernel": "gaussian"}):
-        assert not NearestNeighborsClassifier(**parameters).leaves_one_out
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"scaling": "range"},
+        {"choose_k": "leave-one-out"},
+        {"kernel": "gaussian"},
+        {"voters": "all"},
+        {"metric": "chebyshev"},
+        {"metric": "minimum"},
+        {"weighting": "information-gain"},
+        {"search": "hashing"},
+        {"reduction": "condensed"},
+    ],
+    ids=lambda parameters: next(iter(parameters.values())),
+)
+def test_what_is_fitted_to_all_rows_has_no_fast_path(parameters):
+    assert NearestNeighborsClassifier(scaling="none").leaves_one_out
+    assert not NearestNeighborsClassifier(**{"scaling": "none"} | parameters).leaves_one_out
+
+
+def test_rows_that_are_weighed_or_have_levels_or_gaps_have_no_fast_path():
+    """A spread that one row alone makes is gone without it, and so is the most that a gap counts."""
+    table, target = Table.from_array(np.arange(6.0)[:, None]), labels([0, 1, 2, 0, 1, 2])
+    learner = NearestNeighborsClassifier(k=1, scaling="none")
+    assert learner.leave_one_out(table, target).argmax(axis=1).tolist() == [1, 0, 1, 2, 0, 1]
+    assert learner.leave_one_out(table, target, np.ones(6)) is None
+    gappy = Table.from_array(np.array([[0.0], [1], [np.nan], [3], [4], [5]]))
+    assert learner.leave_one_out(gappy, target) is None
+    levels = Table((Column("x", Kind.NOMINAL, tuple("abcdef")),), table.values)
+    assert learner.leave_one_out(levels, target) is None
 
 
 def test_a_group_is_left_out_as_a_whole():

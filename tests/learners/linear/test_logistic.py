@@ -8,8 +8,11 @@ from sklearn.linear_model import LogisticRegression
 
 from learners.errors import ParameterError
 from learners.linear import LinearRegressor, LogisticClassifier, newton
+from learners.linear.design import make_design
+from learners.linear.multinomial import Multinomial
 from learners.linear.newton import Problem, minimise
-from learners.link import plain_probabilities, probabilities
+from learners.linear.penalty import Penalty
+from learners.link import plain_probabilities, probabilities, with_reference
 from learners.table import Column, Kind, Series, Table
 from tests.learners.tables import read
 
@@ -146,6 +149,29 @@ def test_functions_of_three_classes_sum_to_nothing() -> None:
     by_class = np.array([row.estimate for row in model.coefficients()]).reshape(3, -1)
     np.testing.assert_allclose(by_class.sum(0), 0, atol=1e-7)
     assert {row.label for row in model.coefficients()} == set(target.column.labels)
+
+
+def test_so_do_those_of_a_lasso_whose_intercepts_no_penalty_holds() -> None:
+    table, target = read("iris", "class")
+    model = LogisticClassifier(penalty="lasso", alpha=0.02).fit(table, target)
+    mean = Table.from_array(table.values.mean(axis=0)[None], table.names)
+    assert model.linear_predictors(mean).sum() == pytest.approx(0, abs=1e-9)
+
+
+def test_a_class_that_training_lacks_is_hardly_possible() -> None:
+    """Of a fold without it; what it costs in nats is as much as its score is below that of the others."""
+    random = np.random.default_rng(9)
+    X = random.normal(size=(30, 2))
+    for n_classes, present in ((3, (0, 2)), (4, (0, 1, 3)), (3, (1,))):
+        codes = np.array(present, float)[np.arange(30) % len(present)]
+        design = make_design(Table.from_array(X), np.ones(30), degree=1, gaps=False)
+        variables = design.encoding.values(design.cells, design.columns)
+        scores = Multinomial(codes, n_classes).solve(design, Penalty(0.0), np.array([0.01])).scores(variables)[0]
+        shares = probabilities(with_reference(scores))
+        absent = [code for code in range(n_classes) if code not in present]
+        assert (shares[absent] < 1e-10).all()
+        alone = LogisticClassifier(alpha=0.01).fit(X, codes).predict_proba(X)
+        np.testing.assert_allclose(shares[list(present)], alone.T, atol=1e-8)
 
 
 def test_strength_and_degree_are_chosen_by_cross_entropy() -> None:

@@ -122,6 +122,70 @@ def test_nothing_of_a_fold_leaks_into_its_path() -> None:
         assert loss == pytest.approx(np.mean(np.square(errors)), rel=1e-9)
 
 
+@pytest.mark.parametrize("l1_ratio", [0.3, 1.0])
+@pytest.mark.parametrize("n_rows", [60, 6])
+def test_a_path_begins_where_the_first_column_comes_in(l1_ratio: float, n_rows: int) -> None:
+    """And ends at 1/10,000 of that, or at 1/100 where there are no more rows than columns."""
+    X, y = data(n_rows)
+    design = make_design(Table.from_array(X), np.ones(n_rows), degree=1, gaps=False)
+    grid = Gaussian.of(y).grid(design, Penalty(l1_ratio), 9)
+    options = {"l1_ratio": l1_ratio, "tol": 1e-12}
+    peer = [ElasticNet(alpha=grid[0] * off, **options).fit(standardised(X), y).coef_ for off in (1.001, 0.99)]
+    assert [int((coefficients != 0).sum()) for coefficients in peer] == [0, 1]
+    assert grid[-1] / grid[0] == pytest.approx(1e-4 if n_rows == 60 else 1e-2)
+    np.testing.assert_allclose(grid[1:] / grid[:-1], (grid[-1] / grid[0]) ** (1 / 8))
+
+
+def test_the_path_of_a_ridge_goes_from_nearly_the_mean_to_nearly_least_squares() -> None:
+    X, y = data()
+    tried = LinearRegressor(penalty="ridge", alpha=None, n_alphas=7).fit(X, y).tried_
+    assert tried is not None
+    largest = np.linalg.eigvalsh(np.corrcoef(X.T))[-1]
+    np.testing.assert_allclose(tried.alphas, largest * np.geomspace(1e2, 1e-8, 7), rtol=1e-9)
+    ends = [LinearRegressor(penalty="ridge", alpha=alpha).fit(X, y) for alpha in tried.alphas[[0, -1]].tolist()]
+    assert ends[0].statistics_["r_squared"] < 0.05
+    np.testing.assert_allclose(ends[1].predict(X), LinearRegressor().fit(X, y).predict(X), rtol=1e-4)
+
+
+def test_folds_and_rows_count_by_their_weight() -> None:
+    """The mean loss is that of all rows left out, each by its weight; its error is by the folds' own means."""
+    X, y = data(20)
+    weights = np.arange(20.0) % 4 + 0.5
+    tried = LinearRegressor(penalty="ridge", alpha=None, n_alphas=3, folds=4, seed=1).fit(X, y, weights).tried_
+    assert tried is not None
+    folds = k_fold(20, 4, 1)
+    for alpha, loss, error in zip(tried.alphas.tolist(), tried.losses, tried.errors, strict=True):
+        means, sizes = [], []
+        for number in range(4):
+            train, test = folds[number].train, folds[number].test
+            own = LinearRegressor(penalty="ridge", alpha=alpha).fit(X[train], y[train], weights[train])
+            means.append(np.average((own.predict(X[test]) - y[test]) ** 2, weights=weights[test]))
+            sizes.append(weights[test].sum())
+        mean = np.average(means, weights=sizes)
+        assert loss == pytest.approx(mean)
+        assert error == pytest.approx(np.sqrt(np.average((means - mean) ** 2, weights=sizes) / 3))
+
+
+def test_losses_by_leaving_out_are_those_of_as_many_fits() -> None:
+    """Without penalty the formula is exact: each degree by n fits, a row with all its weight left out."""
+    generator = np.random.default_rng(8)
+    x, weights = generator.normal(size=(18, 1)), generator.integers(1, 4, 18).astype(float)
+    y = np.sin(2 * x[:, 0]) + generator.normal(size=18) / 5
+    model = LinearRegressor(degree=None, max_degree=4, validation="leave-one-out", selection="one-standard-error")
+    tried = model.fit(x, y, weights).tried_
+    assert tried is not None
+    for degree, loss, error in zip(tried.degrees.tolist(), tried.losses, tried.errors, strict=True):
+        squares = []
+        for row in range(18):
+            kept = np.arange(18) != row
+            powers = np.polyfit(x[kept, 0], y[kept], degree, w=np.sqrt(weights[kept]))
+            squares.append((np.polyval(powers, x[row, 0]) - y[row]) ** 2)
+        mean = np.average(squares, weights=weights)
+        assert loss == pytest.approx(mean, rel=1e-6)
+        spread = np.average((np.array(squares) - mean) ** 2, weights=weights)
+        assert error == pytest.approx(np.sqrt(spread / (weights.sum() - 1)), rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("parameters", "field"),
     [

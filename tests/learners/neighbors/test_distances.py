@@ -127,6 +127,27 @@ def test_weighted_distances_are_a_metric_of_the_columns_of_weight(a, b, c, p, we
         assert (found[0, 1] == 0) == bool((np.array(a) == np.array(b))[weighed].all())
 
 
+def test_a_weight_multiplies_what_a_gap_counts_too():
+    """By HEOM a gap counts the weight times the range, which is 1, squared; by Gower spans are weighted alike."""
+    gap, weights = MISSING, (0.25, 4.0, 0.0)
+    found = mixed_distances((gap, 0, 0), (4, 2, 1), (gap, gap, gap), weights=weights)
+    assert found[0, 1] == pytest.approx(np.sqrt(0.25 + 4))
+    assert found[0, 2] == pytest.approx(np.sqrt(0.25 + 4))
+    assert found[0, 0] == pytest.approx(np.sqrt(0.25))
+    left_out = mixed_distances((gap, 0, 0), (4, 1, 1), (gap, gap, gap), p=1.0, leaves_out=True, weights=weights)
+    assert left_out[0, 1] == pytest.approx(4 * 0.5 * (4.25 / 4))  # the grade alone tells; it has 4 of 4.25
+    assert left_out[0, 2] == pytest.approx(4.25)
+
+
+def test_a_gap_has_its_share_of_the_distance():
+    """Of a gap, counted as the range, and half a range in the ranks: 1 and 1/4 of squares that add up to 5/4."""
+    made = fit_coordinates(MIXED, np.ones(5), 2.0, "range", leaves_out=False)
+    points = made.of(Table(MIXED.columns, np.array([[0.0, 0, 0], [MISSING, 1, 0], [0, 0, MISSING]])))
+    np.testing.assert_allclose(made.metric.shares(points[0], points[1:]), [[4 / 5, 1 / 5, 0], [0, 0, 1]])
+    left_out = fit_coordinates(MIXED, np.ones(5), 2.0, "range", leaves_out=True).metric
+    np.testing.assert_allclose(left_out.shares(points[0], points[1:]), [[0, 1, 0], [0, 0, 0]])
+
+
 @settings(max_examples=60, deadline=None)
 @given(a=gappy, b=gappy)
 def test_gower_is_symmetric_and_of_a_row_itself_0_where_anything_is_known(a, b):

@@ -80,6 +80,23 @@ def test_texts_are_answered_by_those_alike():
     assert scaled.neighbours[0].distance == pytest.approx(1 / 7)  # of the longest text
 
 
+def test_texts_and_gaps_are_measured_in_their_own_unit_by_weight():
+    """By hand, unscaled: one edit and 3 of a number, the edit with the weight 4; a gap is the longest text."""
+    words = ["ab", "abcd", "ac", None]
+    table = Table.from_columns({"word": words, "x": [0.0, 0, 3, 0]}, [Column("word", Kind.TEXT).extended(words[:3])])
+    options = {"k": 4, "scaling": "none"}
+
+    def distances(**more):
+        model = NearestNeighborsRegressor(**options, **more).fit(table, np.arange(4.0))
+        return {one.row: one.distance for one in model.explain(table.take(np.array([0])))[0].neighbours}
+
+    assert distances() == pytest.approx({0: 0, 1: 2, 2: np.sqrt(1 + 9), 3: 4})
+    weighted = distances(weighting="given", column_weights={"word": 1.0, "x": 0.25})
+    assert weighted == pytest.approx({0: 0, 1: 2, 2: np.sqrt(1 + 9 / 4), 3: 4})
+    light = distances(weighting="given", column_weights={"word": 0.25})
+    assert light == pytest.approx({0: 0, 1: 1, 2: np.sqrt(1 / 4 + 9), 3: 2})
+
+
 @pytest.mark.parametrize(
     "options", [{"kernel": "inverse"}, {"weighting": "cross-validation"}, {"weighting": "information-gain"}]
 )

@@ -60,6 +60,20 @@ def test_freedom_is_satterthwaites_of_the_sum_of_squares(n_columns):
     assert spread_about(equal, left, off - off.mean(axis=0))[1] == pytest.approx(8 - n_columns)
 
 
+def test_all_rows_fitted_alike_have_the_textbooks_interval_of_a_line():
+    """y -+ t s sqrt(1 + x'(X'X)^-1 x) with n - 3 degrees of freedom, of numbers with a steep slope."""
+    generator = np.random.default_rng(2)
+    X = generator.normal(size=(15, 2))
+    y = 40 * X[:, 0] - 25 * X[:, 1] + generator.normal(size=15)
+    asked = np.array([[0.3, -0.2], [3.0, 3.0]])
+    design, at = np.column_stack([np.ones(15), X]), np.column_stack([np.ones(2), asked])
+    b = np.linalg.lstsq(design, y, rcond=None)[0]
+    s = np.sqrt(((y - design @ b) ** 2).sum() / 12)
+    half = student.ppf(0.95, 12) * s * np.sqrt(1 + ((at @ np.linalg.inv(design.T @ design)) * at).sum(axis=1))
+    found = LocalLinearRegressor(k=15, scaling="none").fit(X, y).predict_interval(asked, 0.9)
+    np.testing.assert_allclose(found, np.column_stack([at @ b - half, at @ b + half]), rtol=1e-9)
+
+
 #: Kernels, by what part of a neighbourhood's width they fall. Where a few rows have nearly all votes the interval is
 #: about their mean, but their spread is told by the same few: intervals are too wide, by so much at most.
 KERNELS = {

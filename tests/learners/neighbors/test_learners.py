@@ -80,6 +80,17 @@ def test_leave_one_out_chooses_the_peers_k():
     assert ours.k_ == int(np.argmin(np.round(errors, 12))) + 1
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_leave_one_out_leaves_out_one_of_the_rows_that_a_weight_stands_for(seed):
+    generator = np.random.default_rng(seed)
+    X, weights = generator.normal(size=(25, 2)), generator.integers(1, 4, 25).astype(float)
+    y = X[:, 0] + generator.normal(size=25)
+    rows = np.repeat(np.arange(25), weights.astype(int))
+    options = {"k": 12, "choose_k": "leave-one-out", "scaling": "none"}
+    weighted = NearestNeighborsRegressor(**options).fit(X, y, weights)
+    assert weighted.k_ == NearestNeighborsRegressor(**options).fit(X[rows], y[rows]).k_
+
+
 @pytest.mark.parametrize(("answer", "combine"), [("mean", np.mean), ("median", np.median)])
 @pytest.mark.parametrize("data", ["diabetes", "abalone", "sine"])
 def test_leave_one_out_chooses_the_k_of_a_loop_over_rows_and_k(answer, combine, data):
@@ -247,6 +258,12 @@ def test_a_condensed_set_answers_all_rows_as_before_with_far_fewer():
     ).all()
 
 
+def test_condensing_begins_with_the_first_row():
+    """Hart's order by hand: 0 is there, 1 is answered by it, 10 joins, 11 is answered by that."""
+    metric = Metric(2.0, np.zeros(1, bool), np.ones(1), np.ones(1))
+    assert condensed(metric, np.array([[0.0], [1.0], [10.0], [11.0]]), np.array([0, 0, 1, 1])).tolist() == [0, 2]
+
+
 def test_rows_that_contradict_each_other_end_condensing():
     metric = Metric(2.0, np.zeros(1, bool), np.ones(1), np.ones(1))
     assert condensed(metric, np.zeros((4, 1)), np.array([0, 1, 0, 1])).tolist() == [0, 1, 3]
@@ -280,6 +297,35 @@ def test_editing_keeps_what_the_peers_three_nearest_others_say():
     others = NearestNeighbors(n_neighbors=3).fit(X).kneighbors(return_distance=False)
     wanted = np.flatnonzero((y[others] == y[:, None]).sum(axis=1) >= 2)
     assert edited(index, y, 2).tolist() == wanted.tolist()
+
+
+def test_editing_keeps_a_row_that_no_class_outvotes():
+    """Of three nearest others of three classes none has more votes than the row's own."""
+    X, y = np.array([[0.0], [1.0], [1.1], [1.2], [9.0], [9.5], [9.9]]), np.array([0, 0, 1, 2, 1, 1, 1])
+    index = make_index(Metric(2.0, np.zeros(1, bool), np.ones(1), np.ones(1)), X, np.ones(7), "brute")
+    assert 0 in edited(index, y, 3)
+
+
+@pytest.mark.parametrize("reduction", ["condensed", "edited-condensed"])
+@pytest.mark.parametrize("k", [1, 3])
+def test_a_row_that_is_there_twice_is_condensed_to_one(reduction, k):
+    generator = np.random.default_rng(4)
+    X, weights = generator.normal(size=(80, 2)), np.array([1.0, 2.0] * 40)
+    y = (X[:, 0] + generator.normal(size=80) / 2 > 0).astype(np.int64)
+    twice = np.repeat(np.arange(80), weights.astype(int))
+    weighted = NearestNeighborsClassifier(k=k, reduction=reduction).fit(X, y, weights)
+    repeated = NearestNeighborsClassifier(k=k, reduction=reduction).fit(X[twice], y[twice])
+    assert weighted.origin_.tolist() == np.unique(twice[repeated.origin_]).tolist()
+    np.testing.assert_array_equal(weighted.predict_proba(X + 0.01), repeated.predict_proba(X + 0.01))
+
+
+def test_the_condensed_set_is_consistent_whatever_rows_weigh():
+    generator = np.random.default_rng(5)
+    X, weights = generator.normal(size=(150, 2)), generator.random(150) + 0.05
+    y = (X[:, 0] * X[:, 1] > 0).astype(np.int64)
+    model = NearestNeighborsClassifier(k=1, reduction="condensed").fit(X, y, weights)
+    assert (model.predict(X) == y).all()
+    assert len(model.origin_) < 75
 
 
 def test_explanations_tell_the_rows_that_voted():

@@ -52,6 +52,48 @@ def test_singular_neighbourhoods_have_an_answer():
     assert np.isfinite(LocalLinearRegressor().fit(wide, y[:8]).predict(wide)).all()
 
 
+def test_a_narrow_direction_is_fitted_too():
+    """A column that spreads a thousandth of another one is no singular direction: linear data are met exactly."""
+    generator = np.random.default_rng(6)
+    X = generator.normal(size=(60, 2)) * [1, 1e-3]
+    y = 1 + X @ [2.0, 3000.0]
+    asked = X[:9] + np.array([0.1, 1e-4])
+    found = LocalLinearRegressor(k=15, scaling="none").fit(X, y).predict(asked)
+    np.testing.assert_allclose(found, 1 + asked @ [2.0, 3000.0], rtol=1e-8)
+
+
+def test_the_ridge_is_a_share_of_the_widest_spread():
+    """Rows on a line and a question beside it: whatever the unit of both is, the factors are the same."""
+    along, votes = np.linspace(-1, 2, 7), np.full(7, 1 / 7)
+    off = np.column_stack([along + 0.3, 2 * along - 0.4])
+    factors, spread = equivalent_votes(off, votes, 0.01)
+    np.testing.assert_allclose(equivalent_votes(1000 * off, votes, 0.01)[0], factors, rtol=1e-9)
+    # across the line the rows do not spread, and are taken to by 0.01 of the squared spread along it
+    line, across = np.array([1, 2]) / np.sqrt(5), np.array([2, -1]) / np.sqrt(5)
+    mean, widest = off.mean(axis=0), np.mean((spread @ line) ** 2)
+    slopes = line * (line @ -mean) / widest + across * (across @ -mean) / (0.01 * widest)
+    np.testing.assert_allclose(factors, votes * (1 + spread @ slopes), rtol=1e-9)
+
+
+@pytest.mark.parametrize("asked_of_all", [False, True])
+def test_a_missing_value_counts_as_the_neighbours_mean(asked_of_all):
+    """In the row that is asked for the column does not matter; in a neighbour it is filled, as by hand."""
+    generator = np.random.default_rng(7)
+    X = generator.normal(size=(12, 2)) + 5
+    y = generator.normal(size=12)
+    options = {"k": 12, "missing": "left-out", "scaling": "none"}
+    if asked_of_all:
+        model = LocalLinearRegressor(**options).fit(X, y)
+        slope, intercept = np.polyfit(X[:, 0], y, 1)
+        assert model.predict([[4.0, np.nan]])[0] == pytest.approx(intercept + slope * 4.0)
+        return
+    gappy, filled = X.copy(), X.copy()
+    gappy[3, 1] = np.nan
+    filled[3, 1] = np.delete(X[:, 1], 3).mean()
+    b = np.linalg.lstsq(np.column_stack([np.ones(12), filled]), y, rcond=None)[0]
+    assert LocalLinearRegressor(**options).fit(gappy, y).predict([[4.0, 6.0]])[0] == pytest.approx(b @ [1, 4, 6])
+
+
 def test_a_level_counts_as_differing_or_not():
     colour = Column("colour", Kind.NOMINAL, ("r", "g"))
     table = Table((Column("x"), colour), np.column_stack([np.arange(20.0), np.arange(20) % 2]))

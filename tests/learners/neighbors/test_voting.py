@@ -79,3 +79,17 @@ def test_numbers_with_a_vote_each_are_answered_as_others_to_the_bit(numbers):
     votes = np.full((1, len(numbers)), 1.0 / len(numbers))
     wanted = [function(votes, np.array([numbers]))[0].item() for function in (mean_of, median_of)]
     assert [one.hex() for one in (mean_of_equals(numbers), median_of_equals(numbers))] == [one.hex() for one in wanted]
+
+
+@given(st.floats(-1e300, 1e300), st.integers(1, 60))
+def test_the_mean_of_equal_numbers_is_that_number(number, n_voters):
+    votes = np.full((1, n_voters), 1.0 / n_voters)
+    assert mean_of(votes, np.full((1, n_voters), number))[0] == number
+
+
+@given(st.lists(st.tuples(st.floats(-1e300, 1e300), st.floats(1e-3, 1)), min_size=1, max_size=40))
+def test_a_mean_lies_among_the_numbers_that_vote(voters):
+    numbers, votes = (np.array([part]) for part in zip(*voters, strict=True))
+    votes = np.append(votes / votes.sum(), [[0.0]], axis=1)  # the last has no vote, so it is no bound
+    found = mean_of(votes, np.append(numbers, [[1e301]], axis=1))[0]
+    assert numbers.min() <= found <= numbers.max()

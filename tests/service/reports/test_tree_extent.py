@@ -15,7 +15,7 @@ from service.operations.rows import Options
 from service.operations.served import ServedModel
 
 LEVELS = tuple(f"level {number}" for number in range(40))
-WAY = 50
+WAY = 260
 
 
 def nodes_of(svg: str) -> list[int]:
@@ -92,3 +92,26 @@ def test_the_way_of_a_row_is_shown_to_its_end_however_long(chain, layout, cell) 
     assert lit == way
     asked = View(max_depth=3, layout=layout)  # a limit that is asked for holds
     assert max(model.tree_.depth[nodes_of(lit_picture(chain, asked, row, Options()))]) == 3
+
+
+@pytest.mark.parametrize("layout", ["wide", "narrow"])
+def test_of_a_divided_row_the_likeliest_ways_are_shown_whole_first(layout) -> None:
+    """More than 200 leaves are lit: a picture of so many has the likeliest whole, and no way before a likelier one."""
+    generator = np.random.default_rng(3)
+    cells = generator.normal(size=(3_000, 6))
+    model = DecisionTreeClassifier().fit(cells, generator.integers(0, 3, 3_000).astype(str))
+    names = [column.name for column in model.columns_]
+    row = dict(zip(names, [None, 0.4, None, None, None, 0.7], strict=True))
+    (reason,) = model.explain(Table.from_columns({name: [value] for name, value in row.items()}, model.columns_))
+    assert len(reason.branches) > 200
+    served = ServedModel(model, Identity("w", "m", 1, "classification"))
+    for node in (0, reason.branches[0].steps[1].child):
+        picture = lit_picture(served, View(node, layout=layout), row, Options())
+        shown = set(nodes_of(picture))
+        beneath = [branch for branch in reason.branches if node in {0, *(step.child for step in branch.steps)}]
+        assert beneath[0].steps[-1].child in shown
+        opened = {int(model.tree_.parent[one]) for one in shown if one != node}
+        shares = {step.child: step.weight for branch in beneath for step in branch.steps}
+        likeliest = {step.child for step in beneath[0].steps}
+        closed = [shares[one] for one in shown - opened if one in shares and model.tree_.n_children[one]]
+        assert max(closed) <= min(shares[one] for one in opened if one != node and one not in likeliest)

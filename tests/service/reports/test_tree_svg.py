@@ -186,7 +186,7 @@ def test_the_way_of_a_row_is_lit_and_opened_before_all_else(narrow: bool) -> Non
     (reason,) = model.explain(Table.from_array(row, ["a", "b", "c", "d"]))
     lit = Lit.of(reason)  # type: ignore[arg-type]
     assert set(lit.shares) == {0} | {step.child for branch in reason.branches for step in branch.steps}
-    extent = Extent(max_depth=1000, max_leaves=len(lit.shares) + 1, kept=frozenset(lit.shares))
+    extent = Extent(max_depth=1000, max_leaves=len(lit.shares) + 1, kept=lit.shares)
     svg = tree_svg(Picture("m", model.tree_, model.columns_, model.target_, extent, narrow=narrow, lit=lit))
     shown = {one.node for one in place(model.tree_, extent)}
     assert set(lit.shares) <= shown
