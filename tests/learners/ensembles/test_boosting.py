@@ -159,6 +159,45 @@ def test_each_column_adds_its_stumps_votes():
             assert one.votes == pytest.approx(wanted / model.boosted_.votes.sum())
 
 
+def test_columns_are_told_by_the_size_of_what_they_add_and_add_up_to_the_margin_of_two_classes():
+    """Of three classes the margin is that over the next one alone, not over all others."""
+    table, target = read("wine", "class")
+    model = AdaBoostClassifier(members=12).fit(table, target)
+    shares = model.predict_proba(table)
+    for row, reason in enumerate(model.explain(table)):
+        ranked = np.sort(shares[row])[::-1]
+        assert reason.margin == pytest.approx(ranked[0] - ranked[1])
+        sizes = [abs(one.margin) for one in reason.columns]
+        assert sizes == sorted(sizes, reverse=True)
+        assert reason.n_tests == len(reason.columns) == len({one.column for one in reason.columns})
+    (sizes,) = model.reason_sizes(table.values[:2], None)
+    assert sizes.tolist() == [len(reason.columns)] * 2
+
+
+def test_class_weights_are_weights_of_the_rows():
+    table, target = read("pima", "class")
+    by_class = AdaBoostClassifier(members=6, class_weight={"tested_positive": 3}).fit(table, target)
+    factors = np.where(np.array(target.column.labels)[target.codes] == "tested_positive", 3.0, 1.0)
+    by_row = AdaBoostClassifier(members=6).fit(table, target, factors)
+    assert by_class.boosted_.errors == pytest.approx(by_row.boosted_.errors, rel=1e-12)
+    np.testing.assert_allclose(by_class.predict_proba(table), by_row.predict_proba(table), rtol=1e-12)
+    assert by_class.boosted_.errors[0] != pytest.approx(
+        AdaBoostClassifier(members=6).fit(table, target).boosted_.errors[0]
+    )
+
+
+def test_a_class_without_weight_is_no_guess():
+    """Of three classes of which one has no weight SAMME guesses among two, as it does without these rows."""
+    table, target = read("iris", "class")
+    noisy = Series(target.column, np.where(np.arange(150) % 9 == 0, (target.cells + 1) % 2, target.cells))
+    weights = (noisy.codes < 2).astype(float)
+    kept = np.flatnonzero(weights)
+    weighted = AdaBoostClassifier(members=5).fit(table, noisy, weights)
+    alone = AdaBoostClassifier(members=5).fit(table.take(kept), noisy.take(kept))
+    assert weighted.boosted_.votes == pytest.approx(alone.boosted_.votes)
+    assert weighted.boosted_.votes[0] == pytest.approx(np.log(1 / weighted.boosted_.errors[0] - 1))
+
+
 def test_missing_and_unseen_values_are_told_and_voted_on():
     colour = Column("colour", Kind.NOMINAL, ("red", "green", "blue"))
     table = Table((colour, Column("x")), np.array([[0, 1.0], [1, 2.0], [2, 3.0], [0, 4.0], [1, MISSING]]))

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier as Peer
+from sklearn.tree import DecisionTreeClassifier as PeerTree
 
 from learners._accel import interpreted, uncompiled
 from learners.ensembles import (
     AdaBoostClassifier,
+    BaggingClassifier,
     BaggingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -18,7 +20,7 @@ from learners.ensembles.members import MemberTrees
 from learners.ensembles.storage import smallest
 from learners.persist import dump
 from learners.table import Table
-from learners.trees import batch, column_draws, growth
+from learners.trees import DecisionTreeClassifier, batch, column_draws, growth
 from learners.trees.build import grow_tree
 from learners.trees.cells import by_column
 from learners.trees.column_draws import draw_columns, draw_of, hashed, list_columns
@@ -181,6 +183,85 @@ def test_nodes_of_numbers_look_at_a_third_of_the_columns(n_columns, third):
         for given in ({}, {"columns_a_node": third}, {"columns_a_node": n_columns})
     )
     assert found.predict(values).tolist() == wanted.predict(values).tolist() != whole.predict(values).tolist()
+
+
+def test_nodes_of_classes_look_at_the_root_of_the_columns():
+    """Of 16 columns 4: a third of them would be 5."""
+    generator = np.random.default_rng(7)
+    values, codes = generator.normal(size=(80, 16)), generator.integers(0, 2, 80)
+    by_default, four, five = (
+        RandomForestClassifier(members=3, **given).fit(values, codes).predict_proba(values).tolist()
+        for given in ({}, {"columns_a_node": 4}, {"columns_a_node": 5})
+    )
+    assert by_default == four != five
+
+
+def test_a_share_of_the_rows_is_drawn_and_rows_without_weight_never():
+    assert Draws(np.ones(200), 0.3, 1).counts(4).sum() == 60
+    weights = np.arange(50.0) % 2
+    draws = Draws(weights, 1.0, 2)
+    assert (draws.counts(0)[weights == 0] == 0).all()
+    assert (weights[draws.left_out(0)] > 0).all()
+
+
+def test_the_error_out_of_bag_decides_by_utility():
+    """By hand from the members' own shares: a spam mail that is let through costs 1, a letter that is lost 10."""
+    generator = np.random.default_rng(8)
+    values = generator.normal(size=(150, 3))
+    labels = np.where(values[:, 0] + generator.normal(size=150) > 0, "spam", "letter")
+    costs = {"spam": {"letter": -10.0}, "letter": {"spam": -1.0}}
+    model = BaggingClassifier(members=7, min_leaf=5, seed=4, utility=costs).fit(values, labels)
+    draws, each = Draws(np.ones(150), 1.0, 4), model.members_.each(np.ascontiguousarray(values.T), hard=False)
+    sums, counts = np.zeros((150, 2)), np.zeros(150)
+    for member in range(7):
+        rows = draws.left_out(member)
+        sums[rows] += each[member, rows]
+        counts[rows] += 1
+    judged = counts > 0
+    spam = (sums[judged] / counts[judged, None])[:, 1]
+    wrong = np.where(spam > 10 / 11, "spam", "letter") != labels[judged]
+    assert model.out_of_bag_.error == pytest.approx(wrong.mean())
+    assert wrong.mean() != ((spam > 0.5) != (labels[judged] == "spam")).mean()
+
+
+def test_class_weights_of_a_bag_are_weights_of_its_rows():
+    table, target = read("credit-g", "class")
+    factors = np.where(np.array(target.column.labels)[target.codes] == "bad", 3.0, 1.0)
+    by_class = BaggingClassifier(members=3, class_weight={"bad": 3}).fit(table, target)
+    by_row = BaggingClassifier(members=3).fit(table, target, factors)
+    assert by_class.predict_proba(table).tolist() == by_row.predict_proba(table).tolist()
+    assert by_class.out_of_bag_ == by_row.out_of_bag_
+
+
+def test_importances_are_the_mean_of_the_trees_own():
+    """Each tree's, by its sample, is that of the tree learner: rows times decrease, in shares of their sum."""
+    table, target = read("credit-g", "class")
+    bag = BaggingClassifier(members=3, seed=6).fit(table, target)
+    draws = Draws(np.ones(table.n_rows), 1.0, 6)
+    trees = [DecisionTreeClassifier(criterion=bag.criterion) for _ in range(3)]
+    own = [tree.fit(table, target, draws.counts(m)).feature_importances_ for m, tree in enumerate(trees)]
+    assert bag.feature_importances_ == pytest.approx(np.mean(own, axis=0), rel=1e-9)
+    peer = PeerTree(random_state=0).fit(table.values[:, [1, 4]], target.codes)
+    numbers = DecisionTreeClassifier(criterion="gini").fit(table.values[:, [1, 4]], target.codes)
+    assert numbers.feature_importances_ == pytest.approx(peer.feature_importances_, abs=0.02)
+
+
+def test_of_numbers_the_members_nearest_to_the_answer_show_their_paths():
+    generator = np.random.default_rng(9)
+    values = generator.normal(size=(60, 3))
+    model = RandomForestRegressor(members=9).fit(values, values.sum(axis=1))
+    for reason, answer in zip(model.explain(values[:8]), model.predict(values[:8]), strict=True):
+        gaps = np.array([abs(vote.value - answer) for vote in reason.votes])
+        assert [one.member for one in reason.paths] == np.argsort(gaps, kind="stable")[:3].tolist()
+
+
+def test_the_members_that_give_most_to_the_answer_show_their_paths():
+    table, target = read("credit-g", "class")
+    model = RandomForestClassifier(members=9, min_leaf=10).fit(table, target)
+    some = table.take(np.arange(8))
+    for reason, shares in zip(model.explain(some), model.predict_proba(some), strict=True):
+        worth = np.array([vote.shares[shares.argmax()] for vote in reason.votes])
+        assert [one.member for one in reason.paths] == np.argsort(-worth, kind="stable")[:3].tolist()
 
 
 def test_votes_are_the_members_answers_and_a_few_have_their_paths():

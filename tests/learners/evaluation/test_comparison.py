@@ -81,6 +81,10 @@ def test_models_are_compared_on_the_same_rows_alone():
     assert found["error"]["difference"] == pytest.approx(1 / 6 - 3 / 6)
     numbers = compare_rows(RowResults(rows, actual, actual + 1), RowResults(rows, actual, actual - np.arange(6)))
     assert numbers["absolute_error"]["difference"] == pytest.approx(1 - 2.5)
+    assert numbers["squared_error"]["difference"] == pytest.approx(1 - (0 + 1 + 4 + 9 + 16 + 25) / 6)
+    for name, power in (("absolute_error", 1), ("squared_error", 2)):
+        peer = stats.ttest_rel(np.ones(6), np.arange(6.0) ** power)
+        assert numbers[name]["p_value"] == pytest.approx(peer.pvalue)
     with pytest.raises(DataError, match="other rows"):
         compare_rows(first, RowResults(rows + 1, actual, actual, shares))
 

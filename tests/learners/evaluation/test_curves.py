@@ -79,6 +79,15 @@ def test_reliability_is_scikit_learns_calibration_curve(seed):
     assert record["maximum_calibration_error"] == pytest.approx(np.abs(right - mean).max())
 
 
+def test_a_confidence_on_a_border_belongs_to_the_bin_below():
+    shares = np.array([[0.5, 0.5], [0.0, 1.0], [0.7, 0.3], [0.75, 0.25]])
+    found = reliability(np.zeros(4, int), shares, np.array([0, 1, 0, 0]), bins=4)
+    assert found[:, 0].tolist() == [0, 1, 2, 1]
+    right, mean = calibration_curve([True, False, True, True], shares.max(axis=1), n_bins=4)
+    assert (found[1:, 1] / found[1:, 0]).tolist() == pytest.approx(mean)
+    assert (found[1:, 2] / found[1:, 0]).tolist() == pytest.approx(right)
+
+
 def test_sums_of_parts_are_those_of_the_whole_by_weight():
     generator = np.random.default_rng(1)
     shares, actual = generator.dirichlet(np.ones(2), 60), generator.integers(0, 2, 60)

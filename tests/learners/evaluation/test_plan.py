@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,8 +11,10 @@ from hypothesis import strategies as st
 from sklearn.model_selection import TimeSeriesSplit
 
 from learners.base import Classifier
+from learners.decisions import utility_matrix
 from learners.errors import DataError, ParameterError
 from learners.evaluation import Judging, Plan, cross_validate
+from learners.evaluation.folds import dealing_order
 from learners.evaluation.plan import Repeated
 from learners.neighbors import NearestNeighborsClassifier, NearestNeighborsRegressor
 from learners.table import Column, Kind, Series, Table
@@ -92,6 +96,23 @@ def test_different_times_are_parted_as_scikit_learn_does():
     assert [set(order[rows]) for rows in rows_tested(splits)] == peer
 
 
+def test_of_two_groups_the_first_that_is_dealt_is_learned_from():
+    """It is nearer to the 70 % that are to be learned from than to the 30 that are tested."""
+    for seed in range(6):
+        groups = np.repeat([0.0, 1.0], 10)
+        first = int(dealing_order(2, seed, None)[0])
+        split = Plan("hold-out", fraction=0.3).splits(numbers(groups), seed, groups=numbers(groups))[0]
+        assert set(groups[split.train]) == {first}
+
+
+def test_rare_classes_are_shared_like_common_ones():
+    """200 groups of one class and 8 of another: each of 4 folds has 2 of the rare ones, in any order of the groups."""
+    codes, groups = np.repeat([0] * 200 + [1] * 8, 5), np.repeat(np.arange(208), 5)
+    for seed in range(5):
+        folds = Plan(folds=4).splits(labels(codes), seed, groups=numbers(groups))
+        assert [int(codes[rows].sum()) for rows in rows_tested(folds)] == [10] * 4
+
+
 def test_repeats_are_the_folds_of_the_following_seeds():
     target = labels(np.arange(30) % 3)
     splits = Plan(folds=5, repeats=3).splits(target, 7)
@@ -167,6 +188,37 @@ def test_a_fast_path_of_leave_one_out_gives_the_same(fast, slow):
     long = cross_validate(slow(), table, target, Plan("leave-one-out"))
     assert quick.results[0].rows.predicted == pytest.approx(long.results[0].rows.predicted, rel=1e-12)
     assert quick.results[0].metrics == pytest.approx(long.results[0].metrics, rel=1e-9)
+
+
+def test_a_fast_path_takes_weights_into_account():
+    generator = np.random.default_rng(4)
+    target, table = numbers(generator.normal(size=25)), Table.from_array(np.zeros((25, 1)))
+    judging = Judging(weights=generator.random(25) + 0.1)
+    quick, long = (
+        cross_validate(make(), table, target, Plan("leave-one-out"), judging=judging) for make in (Counting, Mean)
+    )
+    assert quick.results[0].rows.predicted == pytest.approx(long.results[0].rows.predicted, rel=1e-12)
+    assert quick.results[0].metrics == pytest.approx(long.results[0].metrics, rel=1e-9)
+
+
+class Careful(CountingShares):
+    """Decides for c unless it is all but sure, by a declared utility."""
+
+    utility: ClassVar = {"a": {"b": -9.0, "c": -9.0}, "b": {"a": -9.0, "c": -9.0}}
+
+    def fit(self, X, y, sample_weight=None, **more):
+        super().fit(X, y, sample_weight, **more)
+        self.utility_ = utility_matrix(self.utility, self.target_)
+        return self
+
+
+def test_a_fast_path_decides_by_the_learners_utility(monkeypatch):
+    target, table = labels(np.arange(30) % 5 % 3), Table.from_array(np.zeros((30, 1)))
+    quick = cross_validate(Careful(), table, target, Plan("leave-one-out")).results[0]
+    monkeypatch.setattr(Careful, "leave_one_out", lambda self, *given: None)
+    long = cross_validate(Careful(), table, target, Plan("leave-one-out")).results[0]
+    assert quick.rows.predicted.tolist() == long.rows.predicted.tolist() == [2.0] * 30
+    assert quick.metrics == pytest.approx(long.metrics)
 
 
 @pytest.mark.parametrize("classes", [True, False])

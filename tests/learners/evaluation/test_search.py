@@ -83,6 +83,10 @@ def test_of_equally_good_the_first_is_best_and_more_is_better_where_it_is():
         ([1, 0.5, 0.495, 0.493, 0.492], Convergence(3, 0.01), 5),
         ([0, 0, 0], Convergence(1, 0.0), 2),
         ([1, 1, 0.4, 0.4], Convergence(2, 0.0), None),
+        ([100, 50, 49.5, 49.3, 49.2], Convergence(3, 0.01), 5),  # a share of the first, whatever its unit
+        ([100, 50, 48.5, 48.4, 48.3], Convergence(3, 0.01), None),
+        ([1, 0.5, 0.2, 0.5, 0.5], Convergence(2, 0.0), 5),  # it fell in between
+        ([1, 0.5, 0.5, 0.2, 0.5], Convergence(2, 0.0), None),
         ([], Convergence(), None),
     ],
 )
