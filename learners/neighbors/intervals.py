@@ -32,6 +32,8 @@ def number_interval(answer: float, votes: FloatArray, numbers: FloatArray, level
         votes, numbers: of the neighbours, shape (k,); votes sum to 1.
         level: how often it should hold.
     """
+    voting = votes > 0  # how many others were found must not change the order in which votes are added up
+    votes, numbers = votes[voting], numbers[voting]
     with np.errstate(over="ignore", invalid="ignore"):
         left = numbers - float((votes * numbers).sum())
         return interval_about(answer, votes, (votes, left, np.empty((len(votes), 0))), level)
@@ -87,6 +89,7 @@ def spread_about(votes: FloatArray, left: FloatArray, off: FloatArray) -> tuple[
 
 def share_interval(share: float, votes: FloatArray, level: float) -> Bounds:
     """Wilson's score interval (1927) of the probability of which the votes' share is an estimate."""
+    votes = votes[votes > 0]  # see number_interval
     worth = float(votes.sum()) ** 2 / float((votes * votes).sum())
     z = NormalDist().inv_cdf((1 + level) / 2)
     middle = (share + z * z / (2 * worth)) / (1 + z * z / worth)

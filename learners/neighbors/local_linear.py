@@ -105,8 +105,9 @@ class LocalLinearRegressor(NumbersOfNeighbors):
         self, point: FloatArray, electorate: Electorate, row: int, answer: float, level: float
     ) -> Bounds | None:
         """About the line, by how the neighbours scatter about it."""
-        factors, off = self._factors(point, electorate, row)
-        votes, numbers = electorate.votes[row], electorate.numbers[row]
+        voting = electorate.votes[row] > 0
+        factors, off = (one[voting] for one in self._factors(point, electorate, row))
+        votes, numbers = electorate.votes[row, voting], electorate.numbers[row, voting]
         root = np.sqrt(votes)[:, None]
         left = numbers - float((votes * numbers).sum())
         slopes = np.linalg.lstsq(root * off, root[:, 0] * left, rcond=None)[0]

@@ -38,6 +38,30 @@ def test_two_votes_have_one_degree_of_freedom_however_unequal():
     assert spread_about(*about_mean(np.array([1.0, 0.0]), np.array([1.0, 3.0]))) is None
 
 
+@pytest.mark.parametrize("n_found", [8, 12, 40])
+def test_rows_that_were_found_but_do_not_vote_change_no_bit(n_found):
+    generator = np.random.default_rng(3)
+    for n_voters in range(2, 8):
+        votes, numbers = generator.random(n_voters), generator.normal(size=n_voters)
+        votes /= votes.sum()
+        more, others = np.zeros(n_found - n_voters), generator.normal(size=n_found - n_voters)
+        padded = np.append(votes, more)
+        assert share_interval(0.4, padded, 0.9) == share_interval(0.4, votes, 0.9)
+        assert number_interval(0.4, padded, np.append(numbers, others), 0.9) == number_interval(
+            0.4, votes, numbers, 0.9
+        )
+
+
+@pytest.mark.parametrize("learner", [NearestNeighborsClassifier, NearestNeighborsRegressor, LocalLinearRegressor])
+def test_weighed_rows_have_the_same_reasons_alone_and_among_others(learner):
+    """Among others more rows are looked at, for those that need more light ones."""
+    generator = np.random.default_rng(4)
+    X, weights = generator.normal(size=(90, 3)), generator.random(90) ** 3 + 0.01
+    model = learner(k=4, kernel="inverse").fit(X, generator.integers(0, 3, 90).astype(float), weights)
+    together = [one.to_json() for one in model.explain(X + 0.1)]
+    assert together == [model.explain(row[None] + 0.1)[0].to_json() for row in X]
+
+
 def about_mean(votes, numbers):
     return votes, numbers - votes @ numbers, np.empty((len(votes), 0))
 
