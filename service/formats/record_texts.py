@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
+from contextlib import suppress
 from dataclasses import dataclass
 
 from service.errors import BadRequest, Fault, Invalid, UnsupportedMediaType
 from service.formats.readers.csv_dialect import sniff_delimiter
-from service.formats.readers.csv_text import UnclosedQuote, rows
+from service.formats.readers.csv_quotes import fault_of, first_doubt
+from service.formats.readers.csv_text import UnclosedQuote, records, rows
 
 
 @dataclass(frozen=True)
@@ -28,20 +31,28 @@ def read_csv(body: bytes, delimiter: str | None = None, quote: str | None = '"')
 
     Raises:
         UnsupportedMediaType: not UTF-8; names the byte.
-        BadRequest: a quote is never closed.
+        BadRequest: a quote is never closed, or could be read in several ways.
         Invalid: a NUL character, or not even a header.
     """
     text = _text(body)
     known = delimiter or sniff_delimiter(text[:100_000], quote)
-    try:
-        found, lines = rows(text, known, quote)
-    except UnclosedQuote as error:
-        raise BadRequest(
-            f"The CSV text cannot be read: {error}", [Fault("a quote is never closed", line=error.line)]
-        ) from None
+    if quote is not None and quote in text:
+        _refuse_doubtful(text, known, quote)
+    found, lines = rows(text, known, quote)
     if not found:
         raise Invalid("The CSV text is empty: it has no header", [Fault("no header", line=1)])
     return CsvRows([name or "" for name in found[0]], found[1:], lines[1:])
+
+
+def _refuse_doubtful(text: str, delimiter: str, quote: str) -> None:
+    """Refuse quotes that could be read in several ways, or in none, as the upload of a file does."""
+    doubt = first_doubt(io.BytesIO(text.encode()), delimiter, quote)
+    if doubt is not None:
+        names: list[str] = []
+        with suppress(UnclosedQuote):  # of the header
+            names = [name or "" for name in next(records(text, delimiter, quote))[0]]
+        fault = fault_of(doubt, io.StringIO(text, newline=""), delimiter, quote, names)
+        raise BadRequest(f"The CSV text cannot be read: {fault.message}", [fault])
 
 
 def _text(body: bytes) -> str:

@@ -1,9 +1,10 @@
-"""On which line of a CSV file a row stands: asked only when there is something wrong with the row."""
+"""Where in a CSV text a row or a byte stands: asked only when there is something wrong with it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 
@@ -37,12 +38,45 @@ def line_of_longest_record(path: Path, delimiter: str, quote: str | None) -> int
     return max(_records(path, delimiter, quote), key=lambda record: record[1])[0]
 
 
-def line_of_last_record(path: Path, delimiter: str, quote: str | None) -> int:
-    """The 1-based line on which the last record begins, be it closed or not."""
-    line = 1
-    for line, _ in _records(path, delimiter, quote):  # noqa: B007 - the last one is wanted
-        pass
-    return line
+@dataclass(frozen=True)
+class Place:
+    """Where a byte of a CSV text is.
+
+    Attributes:
+        record: 0-based, blank lines not counted.
+        line: 1-based.
+        cell: 0-based, in its record.
+    """
+
+    record: int
+    line: int
+    cell: int
+
+
+def places_of(offsets: Sequence[int], lines: Iterable[str], delimiter: str, quote: str) -> list[Place]:
+    """Where bytes of a text are.
+
+    Args:
+        offsets: ascending, from the text's beginning.
+        lines: of the text, each with its end as it is written.
+        delimiter: the character between cells.
+        quote: the character round cells; what is before the offsets has them only where cells begin and end.
+    """
+    closing, places = _closing(quote), list[Place]()
+    record, cell, inside, before = -1, 0, False, 0
+    for number, line in enumerate(lines, 1):
+        if not inside and line.strip("\r\n"):
+            record, cell = record + 1, 0
+        letters = line.encode()
+        for offset in offsets[len(places) :]:
+            if offset < before + len(letters):
+                passed = _walked(letters[: offset - before].decode(), inside, closing, delimiter, quote)[1]
+                places.append(Place(record, number, cell + passed))
+        if len(places) == len(offsets):
+            break
+        inside, passed = _walked(line, inside, closing, delimiter, quote)
+        cell, before = cell + passed, before + len(letters)
+    return places
 
 
 def _records(path: Path, delimiter: str, quote: str | None) -> Iterator[tuple[int, int]]:
@@ -57,7 +91,7 @@ def _records(path: Path, delimiter: str, quote: str | None) -> Iterator[tuple[in
                 begun, length = number, 0
             length += len(line)
             if closing is not None and quote is not None and (inside or quote in line):
-                inside = _open_after(line, inside, closing, delimiter, quote)
+                inside, _ = _walked(line, inside, closing, delimiter, quote)
             if not inside:
                 yield begun, length
     if inside:
@@ -69,15 +103,16 @@ def _closing(quote: str) -> re.Pattern[str]:
     return re.compile(rf"[^{mark}]*+(?:{mark}{mark}[^{mark}]*+)*+{mark}")
 
 
-def _open_after(line: str, inside: bool, closing: re.Pattern[str], delimiter: str, quote: str) -> bool:
-    """Whether a quoted cell is still open at the end of a line."""
-    position = 0
+def _walked(line: str, inside: bool, closing: re.Pattern[str], delimiter: str, quote: str) -> tuple[bool, int]:
+    """Whether a quoted cell is still open at the end of a line, and how many cells end within the line."""
+    position = n_cells = 0
     while True:
         if inside or line.startswith(quote, position):
             match = closing.match(line, position if inside else position + 1)
             if match is None:
-                return True
+                return True, n_cells
             position, inside = match.end(), False
         position = line.find(delimiter, position) + 1
         if position == 0:
-            return False
+            return False, n_cells
+        n_cells += 1

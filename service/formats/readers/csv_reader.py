@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,14 +13,15 @@ from service.errors import Fault, Invalid, TooLarge
 from service.formats.faults import Faults
 from service.formats.options import ReadOptions
 from service.formats.readers.csv_dialect import Dialect, read_dialect
-from service.formats.readers.csv_lines import line_of_last_record, line_of_longest_record, lines_of_records
+from service.formats.readers.csv_lines import line_of_longest_record, lines_of_records
+from service.formats.readers.csv_quotes import fault_of, first_doubt
 from service.formats.readers.reading import Block, Reader
 from service.formats.readers.text_bytes import checked_text
 from service.formats.readers.text_cells import TextCells, token_array, without_tokens
 from service.formats.written_numbers import NumberSyntax
 
 _BLOCK_BYTES = 4 << 20
-#: No row may be longer; one that is, is mostly the rest of a file behind a quote that is never closed.
+#: No row may be longer.
 MAX_ROW_BYTES = 64 << 20
 
 
@@ -32,6 +34,8 @@ class CsvReader(Reader):
         delimiter = options.delimiter or ("\t" if format_name == "tsv" else None)
         self._dialect = read_dialect(self._file, options, delimiter)
         self._options = options
+        if self._dialect.quote is not None:
+            self._refuse_doubtful(self._dialect.quote)
         self._syntax = NumberSyntax(options.decimal, options.thousands, "" in options.missing_tokens)
         if options.delimiter is None and self._dialect.delimiter not in (",", "\t"):
             self.warnings.append(f"cells are separated by {self._dialect.delimiter!r}, as the first rows show")
@@ -53,34 +57,27 @@ class CsvReader(Reader):
         if self._file.path.stat().st_size == self._dialect.start:
             return
         tokens = token_array(self._options.missing_tokens)
-        wanted = keep if len(names) - 1 in keep or self._dialect.quote is None else [*keep, len(names) - 1]
-        last: str | None = None
-        for batch in self._batches(wanted, ragged, threads=True):
-            arrays = [without_tokens(array, tokens) for array in batch.columns[: len(keep)]]
+        for batch in self._batches(keep, ragged, threads=True):
+            arrays = [without_tokens(array, tokens) for array in batch.columns]
             yield Block(
                 batch.num_rows,
                 {names[position]: TextCells(array, self._syntax) for position, array in zip(keep, arrays, strict=True)},
             )
-            if batch.num_rows and self._dialect.quote is not None:
-                last = batch.column(batch.num_columns - 1)[-1].as_py()
         if ragged.seen:
             self._refuse_ragged(keep)
-        if last is not None and self._dialect.quote is not None:
-            self._refuse_open_quote(last, self._dialect.quote)
 
-    def _refuse_open_quote(self, last: str, quote: str) -> None:
-        """Refuse a file whose last cell (its text is given) is opened by a quote and ends with the file.
-
-        Arrow takes such a cell as if it were closed, so a forgotten quote would swallow rows in silence.
-        """
-        tail = (quote + last.replace(quote, quote * 2)).encode()
-        with self._file.path.open("rb") as file:
-            file.seek(max(0, self._file.path.stat().st_size - len(tail) - 1))
-            end = file.read()
-        if end[1:] == tail and end[:1] in (self._dialect.delimiter.encode(), b"\n", b"\r"):
-            line = line_of_last_record(self._file.path, self._dialect.delimiter, quote)
-            message = f"a quote in the row that begins on line {line} is never closed"
-            raise Invalid(f"The file cannot be read: {message}", [Fault(message, line=line)])
+    def _refuse_doubtful(self, quote: str) -> None:
+        """Refuse a file with quotes that Arrow would read in its own way, in silence."""
+        delimiter = self._dialect.delimiter
+        with self._file.path.open("rb") as source:
+            source.seek(self._file.start)
+            doubt = first_doubt(source, delimiter, quote)
+        if doubt is not None:
+            names = self._dialect.names if self._options.header else None
+            with self._file.path.open(encoding="utf-8-sig", newline="") as lines:
+                fault = fault_of(doubt, lines, delimiter, quote, names)
+            fault = replace(fault, message=f"{fault.message}; with the option quote = null quotes are plain characters")
+            raise Invalid(f"The file cannot be read: {fault.message}", [fault])
 
     def _batches(self, keep: list[int], ragged: _RaggedRows, *, threads: bool) -> Iterator[pa.RecordBatch]:
         """Record batches until the end or the first ragged row; its number is known only without threads."""
@@ -103,7 +100,7 @@ class CsvReader(Reader):
         if "straddling" in str(error):
             limit = _block_bytes(self._dialect)
             line = line_of_longest_record(self._file.path, self._dialect.delimiter, self._dialect.quote)
-            message = f"the row that begins on line {line} is longer than {limit} bytes; is a quote never closed?"
+            message = f"the row that begins on line {line} is longer than {limit} bytes"
             raise TooLarge(f"The file cannot be read: {message}", [Fault(message, line=line, allowed=limit)])
         at = self.lines_of([n_rows]).get(n_rows)
         raise Invalid(f"The file cannot be read: {error}"[:500], [Fault("a row cannot be read", row=n_rows, line=at)])

@@ -123,30 +123,16 @@ def test_many_ragged_rows_far_down():
     assert len(error.faults) == 20
 
 
-@pytest.mark.parametrize(("more", "kind"), [(0, Invalid), (5, Invalid), (20_000, Invalid), (2_500_000, TooLarge)])
-@pytest.mark.parametrize("skipped", ["", "c"])
-def test_a_quote_that_is_never_closed(more, kind, skipped):
-    text = 'a,c,b\n1,2,x\n2,2,"y\n' + "3,2,z\n" * more
-    kinds = {skipped: "excluded"} if skipped else {}
-    error = refused(kind, text, kinds=kinds)
-    assert error.faults[0].line == 3
-    assert "never closed" in error.detail
-
-
-def test_a_quote_that_is_never_closed_in_a_column_left_out():
-    error = refused(Invalid, 'a,b,c\n1,2,x\n2,3,"y\n3,4,z\n', kinds={"c": "excluded"})
-    assert error.faults[0].line == 3
-
-
 def test_a_last_cell_of_quotes_is_no_open_quote():
-    for last, text in (('""', ""), ('""""', '"'), ('"x\n"', "x\n"), ('"a"b', "ab"), ('a"b', 'a"b')):
+    for last, text in (('""', ""), ('""""', '"'), ('"x\n"', "x\n"), ('a"b', 'a"b')):
         assert read(f"a,b\n1,{last}\n", kinds={"b": "nominal"}).cells["b"] == [text]
         assert read(f"a,b\n1,{last}", kinds={"b": "nominal"}).cells["b"] == [text]
     assert refused(Invalid, 'a,b\n1,"').faults[0].line == 2
 
 
-def test_a_quote_that_is_never_closed_in_the_header():
-    assert refused(Invalid, 'a,"b\n1,x\n').faults[0].line == 1
+def test_a_row_longer_than_any_may_be_is_named_by_its_line():
+    error = refused(TooLarge, "a,b\n" + "1,x\n" * 100 + "2," + "x" * (10 << 20) + "\n3,z\n")
+    assert (error.faults[0].line, error.faults[0].allowed) == (102, 4 << 20)
 
 
 def test_an_empty_name_is_refused():
