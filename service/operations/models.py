@@ -163,6 +163,8 @@ def readable_parts(version: ModelVersion) -> list[str]:
 
 def input_schema(store: Store, workspace: str, reference: str) -> dict[str, Any]:
     """What a version wants to be given."""
+    from service.operations.row_schema import row_schema
+
     detail = get_version(store, workspace, reference)
     schema = detail.version.schema
     return {
@@ -173,36 +175,8 @@ def input_schema(store: Store, workspace: str, reference: str) -> dict[str, Any]
         "missing_tokens": schema["missing_tokens"],
         "numbers": {"decimal": ".", "thousands": None} | schema.get("numbers", {}),
         "example": schema["example"],
-        "json_schema": _row_schema(schema["inputs"]),
+        "json_schema": row_schema(schema["inputs"], schema["missing_tokens"]),
     }
-
-
-def _row_schema(inputs: list[dict[str, Any]]) -> dict[str, Any]:
-    """JSON Schema of one row that is accepted without a warning."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "type": "object",
-        "properties": {column["name"]: _cell_schema(column) for column in inputs},
-        "additionalProperties": True,
-    }
-
-
-def _cell_schema(column: dict[str, Any]) -> dict[str, Any]:
-    if column["kind"] == "numeric":
-        return {"type": ["number", "null"]}
-    if column["kind"] == "text":
-        return {"type": ["string", "null"]}
-    if column["kind"] == "sequence":
-        step = {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]}
-        return {"type": ["array", "null"], "items": step, "minItems": 1}
-    values = _labels(column)
-    return {"enum": [*values, None]}
-
-
-def _labels(column: dict[str, Any]) -> list[Any]:
-    from learners.table import Column
-
-    return list(Column.from_json(column).labels)
 
 
 def _detail(session: Session, model: Model) -> ModelDetail:
