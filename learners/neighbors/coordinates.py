@@ -80,6 +80,11 @@ class Coordinates:
             lookups[index] = lookup
         return replace(self.metric, lookups=tuple(lookups))
 
+    @property
+    def weights(self) -> FloatArray:
+        """The weights of columns, shape (d,); 0 of those without spread."""
+        return self.factor if math.isinf(self.metric.p) else np.asarray(self.factor**self.metric.p)
+
     def weighted(self, weights: FloatArray) -> Coordinates:
         """The same with these weights of columns, >= 0, in place of its own; those without spread keep 0."""
         p = self.metric.p

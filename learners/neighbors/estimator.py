@@ -43,6 +43,7 @@ class FittedRows:
     origin: IntArray
     numbers: FloatArray
     k: float
+    n_given: int
 
 
 class FittedNeighbors(Learner):
@@ -54,6 +55,7 @@ class FittedNeighbors(Learner):
         origin_: int64 (n,), the fitted rows' places among the training rows.
         numbers_: float64 (n,), their classes' codes, or their numbers.
         k_: how many neighbours vote, by weight.
+        n_given_: how many rows of weight > 0 there were, of which a reduction may have kept fewer.
         distance_function_: a caller's own distance, or ``None``; see :meth:`measuring_by`.
     """
 
@@ -64,6 +66,7 @@ class FittedNeighbors(Learner):
     origin_: IntArray
     numbers_: FloatArray
     k_: float
+    n_given_: int
 
     @property
     def recall_(self) -> float:
@@ -343,7 +346,7 @@ class NeighborsEstimator(FittedNeighbors):
         self._remember_columns(X, table)
         self.target_ = target
         self.coordinates_, self.index_, self.k_ = fitted.coordinates, fitted.index, fitted.k
-        self.origin_, self.numbers_ = fitted.origin, fitted.numbers
+        self.origin_, self.numbers_, self.n_given_ = fitted.origin, fitted.numbers, fitted.n_given
 
     def training_notes(self) -> dict[str, Any]:
         """What the fit chose and found: see :func:`learners.neighbors.notes.training_notes`."""
@@ -365,6 +368,7 @@ class NeighborsEstimator(FittedNeighbors):
         if self.distance_function_ is not None:
             raise ModelFormatError("a model that measures by a function of Python cannot be saved")
         header = self._header() | {"k": float(self.k_)}
+        header |= {"n_given": self.n_given_} if self.n_given_ > len(self.origin_) else {}
         arrays = {f"coordinates.{name}": array for name, array in self.coordinates_.to_arrays().items()}
         arrays |= {f"index.{name}": array for name, array in self.index_.to_arrays().items()}
         return ModelState(header, arrays | {"origin": self.origin_, "numbers": self.numbers_})
@@ -377,6 +381,7 @@ class NeighborsEstimator(FittedNeighbors):
         made.index_ = RowIndex.from_arrays(made.coordinates_.metric, _under("index.", state.arrays))
         made.origin_, made.numbers_ = state.arrays["origin"], state.arrays["numbers"]
         made.k_ = state.header["k"]
+        made.n_given_ = state.header.get("n_given", len(made.origin_))
         return made
 
 

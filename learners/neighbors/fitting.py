@@ -46,4 +46,4 @@ def fit_rows(estimator: NeighborsEstimator, rows: Rows, progress: Progress, redu
         judged = Judged(index, numbers, len(rows.target.levels), estimator._kernel, estimator._answer)
         k = float(choose_k(judged, int(estimator.k)))
     index = replace(index, metric=coordinates.metric)
-    return FittedRows(coordinates, index, rows.origin[kept], numbers, k)
+    return FittedRows(coordinates, index, rows.origin[kept], numbers, k, len(rows.origin))

@@ -1,9 +1,10 @@
-"""What a fit by neighbours tells of itself: how rows are searched, and what is not as was asked."""
+"""What a fit by neighbours tells of itself: what it found, how rows are searched, and what is not as was asked."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
+from learners.neighbors.coordinates import Coordinates
 from learners.neighbors.index import RowIndex
 from learners.types import FloatArray
 
@@ -16,7 +17,10 @@ class Searched(Protocol):
     recall: Any
     search: Any
     voters: Any
+    weighting: Any
+    coordinates_: Coordinates
     distance_function_: Any
+    n_given_: int
     index_: RowIndex
     k_: float
 
@@ -28,12 +32,19 @@ def training_notes(model: Searched) -> dict[str, Any]:
     """What a fitted model tells of its fit.
 
     Returns:
-        The ``k`` that was chosen, if one was. Of hashing its ``recall``, how many ``tables`` it has, how many of their
-        ``buckets`` a row looks into, and with how many rows it is compared in the mean (``compared``), told by a
-        sample of training rows. ``warnings`` where there are fewer rows than are to vote, or all rows are looked at
-        though a tree or hashing was asked for.
+        The ``k`` that was chosen, if one was. The weights of columns that were found (``column_weights`` by name, 0 of
+        columns without spread), where ``weighting`` asks for that. Of a reduction how many rows it kept (``kept_rows``)
+        and of how many (``n_rows``, those of weight > 0). Of hashing its ``recall``, how many ``tables`` it has, how
+        many of their ``buckets`` a row looks into, and with how many rows it is compared in the mean (``compared``),
+        told by a sample of training rows. ``warnings`` where there are fewer rows than are to vote, or all are
+        looked at though a tree or hashing was asked for.
     """
     notes: dict[str, Any] = {} if model.choose_k == "given" else {"k": int(model.k_)}
+    if model.weighting in ("information-gain", "cross-validation") and model.distance_function_ is None:
+        names = [column.name for column in model.coordinates_.columns]
+        notes["column_weights"] = dict(zip(names, model.coordinates_.weights.tolist(), strict=True))
+    if getattr(model, "reduction", "none") != "none":
+        notes |= {"kept_rows": model.index_.n_rows, "n_rows": model.n_given_}
     tables = model.index_.tables
     if tables is not None:
         notes |= {
