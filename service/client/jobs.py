@@ -7,11 +7,17 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
+
 from service.client.connection import BASE, Connection
 from service.client.content import Json, in_path
 from service.client.errors import RulewoodError, error_of, job_problem
 
 _FINAL = ("succeeded", "failed", "cancelled")
+#: Statuses of a service that may answer a moment later: too many requests, no store just now.
+_BUSY = (429, 503)
+#: Seconds that one look at a job may take, however little time is left.
+_SHORTEST_LOOK = 1.0
 
 
 class Jobs(Connection):
@@ -26,25 +32,40 @@ class Jobs(Connection):
         return self._json("GET", f"/jobs/{in_path(job_id)}")
 
     def wait(self, job: Json | str, *, timeout: float = 3600.0, check: bool = True) -> Json:
-        """Wait until a job has ended and return it.
+        """Wait until a job has ended and return it, over answers that come late and connections that are lost.
 
         Raises:
-            RulewoodError: it failed or was cancelled (unless ``check`` is false).
-            TimeoutError: it had not ended in time.
+            RulewoodError: it failed or was cancelled (unless ``check`` is false), or the service refuses to tell.
+            TimeoutError: it had not ended in time, or the service did not say so; its cause is the last loss then.
         """
         job_id = job if isinstance(job, str) else str(job["id"])
         until = time.monotonic() + timeout
         pause = 0.05
         while True:
-            found = self.job(job_id)
-            if found["state"] in _FINAL:
+            found = self._look(job_id, until)
+            if isinstance(found, dict) and found["state"] in _FINAL:
                 if check and found["state"] != "succeeded":
                     raise RulewoodError(0, job_problem(found))
                 return found
             if time.monotonic() > until:
+                if isinstance(found, Exception):
+                    raise TimeoutError(f"job {job_id}: no answer after {timeout:g} s ({found!r})") from found
                 raise TimeoutError(f"job {job_id} is still {found['state']} after {timeout:g} s")
             time.sleep(pause)
             pause = min(pause * 1.25, 1.0)  # a quarter more than the job takes, at most
+
+    def _look(self, job_id: str, until: float) -> Json | Exception:
+        """The job as it stands, or why that was not told this time; not much longer than until some time."""
+        usual = self._http.timeout.read
+        left = max(until - time.monotonic(), _SHORTEST_LOOK)
+        try:
+            return self._json("GET", f"/jobs/{in_path(job_id)}", timeout=left if usual is None else min(usual, left))
+        except (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError) as error:
+            return error
+        except RulewoodError as error:
+            if error.status not in _BUSY:
+                raise
+            return error
 
     def events(self, job_id: str, *, after: int = 0) -> Iterator[Json]:
         """What happens in a job as it happens, until it ends: ``{"id", "event", "data"}``."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import MappingProxyType
 from typing import Any
 
@@ -107,3 +109,74 @@ def test_a_job_that_ended_badly_is_told_by_its_state(state: str, error: Any, tol
             rulewood.wait("job_1")
         assert (caught.value.status, str(caught.value)) == (0, told)
         assert rulewood.wait("job_1", check=False) == job
+
+
+def test_waiting_goes_on_over_late_answers_and_lost_connections() -> None:
+    losses: list[Exception | int] = [
+        httpx.ReadTimeout("late"),
+        httpx.ConnectTimeout("late"),
+        httpx.ConnectError("refused"),
+        httpx.ReadError("reset"),
+        httpx.RemoteProtocolError("closed without an answer"),
+        429,
+        503,
+    ]
+    states = [*losses, "running", "succeeded"]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        state = states.pop(0)
+        if isinstance(state, Exception):
+            raise state
+        if isinstance(state, int):
+            return httpx.Response(state, json={"title": "Not just now"})
+        return httpx.Response(200, json={"id": "jb_1", "state": state})
+
+    with client(answer) as rulewood:
+        assert rulewood.wait("jb_1")["state"] == "succeeded"
+    assert not states
+
+
+def test_waiting_ends_by_its_own_time_with_the_last_loss_and_at_once_where_it_is_refused() -> None:
+    def lost(request: httpx.Request) -> httpx.Response:
+        raise httpx.ReadTimeout("late")
+
+    with client(lost) as rulewood, pytest.raises(TimeoutError, match="jb_1: no answer") as caught:
+        rulewood.wait("jb_1", timeout=0)
+    assert isinstance(caught.value.__cause__, httpx.ReadTimeout)
+    gone = client(lambda _: httpx.Response(404, json={"title": "There is no such thing"}))
+    with gone as rulewood, pytest.raises(RulewoodError) as refused:
+        rulewood.wait("jb_1")
+    assert refused.value.status == 404
+
+
+def test_a_server_that_is_slower_than_one_look_may_take_is_asked_again() -> None:
+    """Each answer but the last is held back for longer than the client waits for one."""
+    hold, asked = threading.Event(), 0
+
+    class Slow(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            nonlocal asked
+            asked += 1
+            if asked < 3:
+                hold.wait()
+                return
+            body = b'{"id": "jb_1", "state": "succeeded"}'
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            with Rulewood(f"http://127.0.0.1:{server.server_port}", timeout=2.0) as rulewood:
+                assert rulewood.wait("jb_1")["state"] == "succeeded"
+        finally:
+            hold.set()
+            server.shutdown()
+            thread.join()
+    assert asked >= 3
