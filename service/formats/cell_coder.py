@@ -25,7 +25,8 @@ class CellCoder:
 
     Args:
         column: its description.
-        tokens: texts that are missing; ``""`` only where it is not a level.
+        tokens: texts that are missing; ``""`` only where it is not a level, and not in a column of texts, where it
+            is one, as at upload.
         syntax: how texts write numbers.
         width: of a column of sequences that knows none, how many numbers a step must have.
     """
@@ -35,7 +36,8 @@ class CellCoder:
     ) -> None:
         self.column = column
         self._known_width = width
-        self._tokens = tokens - ({""} if "" in column.levels else frozenset())
+        is_text = "" in column.levels or column.kind is Kind.TEXT
+        self._tokens = tokens - ({""} if is_text else frozenset())
         self._syntax = syntax
         self._lookup: dict[Any, float] = {level: float(code) for code, level in enumerate(column.levels)}
         self._lookup |= dict.fromkeys(self._tokens, MISSING)

@@ -18,6 +18,7 @@ from service.errors import BadRequest, Invalid, UnsupportedMediaType
 from service.formats.record_texts import read_csv
 from service.formats.records import RowEncoder
 from service.formats.written_numbers import NumberSyntax
+from tests.service.formats.reading_files import read
 from tests.shared import trap_path
 
 COLUMNS = (
@@ -135,6 +136,25 @@ def test_tokens():
     assert not encoded.unseen
     assert encoded.values[0, 4] == 1  # the empty text is a level of this column
     assert RowEncoder(COLUMNS, []).objects([{"x": "", "c": ""}]).faults[0][0].column == "x"
+
+
+def test_an_empty_text_of_a_column_of_texts_is_one_at_upload_and_later_in_every_format():
+    """Only what a format has for nothing is missing: null, and CSV's empty cell."""
+    for name, file in (("x.csv", 'x,y\n"",1\n,2\n'), ("x.json", '[{"x": "", "y": 1}, {"x": null, "y": 2}]')):
+        assert read(file, name=name, kinds={"x": "text"}).cells["x"] == ["", None]
+    sent = read_csv(b'x,y\n"",1\n,2\n', ",")
+    for known in ((), ("a",), ("a", "")):
+        encoder = RowEncoder([Column("x", Kind.TEXT, known), Column("y")], ["", "?"])
+        for encoded in (
+            encoder.objects([{"x": "", "y": 1}, {"x": None, "y": 2}]),
+            encoder.matrix(["x", "y"], [["", 1], [None, 2]]),
+            encoder.matrix(sent.names, sent.data, sent.lines),
+        ):
+            assert encoded.columns is not None
+            assert encoded.columns[0].levels == ("",)
+            assert np.array_equal(encoded.values[:, 0], [0, math.nan], equal_nan=True)
+            assert not encoded.faults
+    assert np.isnan(RowEncoder([Column("x", Kind.SEQUENCE)], [""]).objects([{"x": ""}]).values[0, 0])
 
 
 def test_number_syntax():
