@@ -160,14 +160,14 @@ def answer_rows(
 ) -> Iterator[bytes]:
     """The members of each row's answer as JSON without braces, in order; an error for a bad row.
 
-    With ``noted`` each row has its own note of absent columns, and no warning of them.
+    With ``noted`` each row has its own note of absent columns, and so no warning of them.
     """
     bad = encoded.faults
     values = encoded.answered
     answers = iter(model.answers(values, encoded.columns))
     explained = options.explain or form == "explanations"
     reasons = model.explanations(values, encoded.columns) if explained else iter(())
-    missing = missing_columns(encoded, model.inputs.columns, lacking_noted=noted)
+    missing = missing_columns(encoded, model.inputs.columns, absent_noted=noted)
     for row in range(encoded.n_rows):
         if row in bad:
             yield _error_members(bad[row], describe)

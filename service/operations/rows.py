@@ -278,24 +278,32 @@ def _missing_cells(values: FloatArray, columns: Sequence[Column]) -> Iterable[tu
 
 
 def missing_columns(
-    encoded: Encoded, columns: Sequence[Column], *, lacking_noted: bool = False
-) -> dict[int, list[str]]:
-    """By row, the columns without a value: sent empty, or not at all though other rows have them.
+    encoded: Encoded, columns: Sequence[Column], *, absent_noted: bool = False
+) -> dict[int, tuple[str, ...]]:
+    """By row, the columns without a value: sent empty, or not at all. Nothing depends on the other rows.
 
-    Unseen levels and columns that every row lacks are named elsewhere.
+    Unseen levels are named elsewhere.
 
     Args:
         encoded: the rows.
         columns: the model's.
-        lacking_noted: leave out what the row's own notes name (:meth:`Encoded.notes`), for answers that give them.
+        absent_noted: leave out what the row's own notes name (:meth:`Encoded.notes`), for answers that give them.
     """
-    unseen = {(row, name) for row, found in encoded.unseen.items() for name, _ in found}
-    noted: dict[int, list[str]] = {}
-    for row, name in _missing_cells(encoded.values, columns):
-        if name in encoded.absent_everywhere or (row, name) in unseen:
+    is_missing = np.isnan(encoded.values)
+    known: dict[bytes, tuple[str, ...]] = {}  # what is missing in many rows mostly is so in a few ways
+    found: dict[int, tuple[str, ...]] = {}
+    for row in np.flatnonzero(is_missing.any(axis=1)).tolist():
+        if row in encoded.faults:
             continue
-        if lacking_noted and name in encoded.lacking.get(row, ()):
-            continue
-        if row not in encoded.faults:
-            noted.setdefault(row, []).append(name)
-    return noted
+        way = is_missing[row].tobytes()
+        if way not in known:
+            known[way] = tuple(columns[place].name for place in np.flatnonzero(is_missing[row]))
+        missing = known[way]
+        named = {name for name, _ in encoded.unseen.get(row, ())}
+        if absent_noted and encoded.absent:
+            named.update(encoded.notes(row).get("absent_columns", ()))
+        if named:
+            missing = tuple(name for name in missing if name not in named)
+        if missing:
+            found[row] = missing
+    return found

@@ -90,7 +90,10 @@ class Selection(RequestBody):
         examples=["max_leaves"],
     )
     most: Annotated[int, Field(ge=1, le=2000, description="largest size that is looked at (size)")] = 50
-    patience: Annotated[int, Field(ge=1, le=100, description="sizes in a row without gain (size)")] = 3
+    patience: Annotated[
+        int,
+        Field(ge=1, le=100, description="sizes in a row without gain (size); as many as `most` or more never end it"),
+    ] = 3
     tolerance: Annotated[
         float, Field(ge=0, le=1, description="what counts as no gain: a share of the first training error (size)")
     ] = 0.01

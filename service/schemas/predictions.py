@@ -109,7 +109,7 @@ class RowWarning(Answer):
     column: str | None = Field(None, description="of an unseen level")
     value: Cell = Field(None, description="the unseen level")
     treated_as: Literal["missing", "other", "fractional", "most-likely"] | None = None
-    columns: list[str] | None = Field(None, description="those without a value, or that this row lacks and others have")
+    columns: list[str] | None = Field(None, description="those without a value: sent empty, or not at all")
 
 
 class Summary(Answer):

@@ -89,7 +89,10 @@ class CascadeEstimator(NetworkEstimator):
         "loss on them, and the network of least loss on them remains. 0 holds none out.",
     )
     growth_patience: int = integer(
-        GROWTH_PATIENCE, "Hidden units without a better loss on the rows held out after which growth stops.", minimum=1
+        GROWTH_PATIENCE,
+        "Hidden units without a better loss on the rows held out after which growth stops; as many as `max_hidden` or "
+        "more never stop it.",
+        minimum=1,
     )
     output_rate: float = real(
         1.0,
@@ -117,11 +120,15 @@ class CascadeEstimator(NetworkEstimator):
     )
     candidate_decay: float = real(0.0, "The same of the weights into candidates.", minimum=0, maximum=1)
     output_patience: int = integer(
-        12, "Epochs without a change of the loss by output_change after which the output phase ends.", minimum=1
+        12,
+        "Epochs without a change of the loss by output_change after which the output phase ends; as many as "
+        "`output_epochs` or more never end it.",
+        minimum=1,
     )
     candidate_patience: int = integer(
         8,
-        "Epochs without a change of the best score by candidate_change after which the candidate phase ends.",
+        "Epochs without a change of the best score by candidate_change after which the candidate phase ends; as many "
+        "as `candidate_epochs` or more never end it.",
         minimum=1,
     )
     output_change: float = real(0.01, "The share by which the loss must change to count as a change.", minimum=0)

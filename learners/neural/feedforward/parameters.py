@@ -91,8 +91,8 @@ class GradientParameters(NetworkEstimator):
     )
     patience: int | None = integer(
         20,
-        "Where rows are held out: epochs without a lower error on them after which training stops. In any case the "
-        "weights of the epoch with the least one are kept.",
+        "Where rows are held out: epochs without a lower error on them after which training stops; as many as `epochs` "
+        "or more never stop it. In any case the weights of the epoch with the least one are kept.",
         minimum=1,
         none_means="training does not stop early",
     )

@@ -124,7 +124,7 @@ class GrowingNetwork(NetworkEstimator):
     patience: int | None = integer(
         500,
         "Where rows are held out: epochs without a lower error on them after which training stops, of each size with "
-        "nodes. In any case the network with the least one is kept.",
+        "nodes; as many as `epochs` or more never stop it. In any case the network with the least one is kept.",
         minimum=1,
         none_means="training does not stop early",
     )

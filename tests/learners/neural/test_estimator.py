@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
+from learners.neural.cascade.classifier import CascadeCorrelationClassifier
 from learners.neural.examples import Examples, Learned
+from learners.neural.feedforward.classifier import NeuralNetworkClassifier
+from learners.neural.growing.classifier import GrowingNetworkClassifier
+from learners.neural.recurrent.recurrent import RecurrentNetworkClassifier
 from learners.persist import dump, load
 from learners.table import Table
 from tests.learners.neural.families import SmallClassifier, SmallRegressor
@@ -51,3 +56,32 @@ def test_class_weights_count_as_rows() -> None:
     weighted = SmallClassifier(class_weight={"yes": 3.0}).fit(values, target)
     by_rows = SmallClassifier().fit(values, target, np.where(target == "yes", 3.0, 1.0))
     assert np.array_equal(weighted.predict_proba(values), by_rows.predict_proba(values))
+
+
+@pytest.mark.parametrize(
+    ("learner", "patience", "most", "params"),
+    [
+        (NeuralNetworkClassifier, "patience", "epochs", {}),
+        (NeuralNetworkClassifier, "patience", "epochs", {"optimizer": "lbfgs"}),
+        (RecurrentNetworkClassifier, "patience", "epochs", {}),
+        (GrowingNetworkClassifier, "patience", "epochs", {}),
+        (GrowingNetworkClassifier, "patience", "epochs", {"growth": "meiosis"}),
+        (CascadeCorrelationClassifier, "growth_patience", "max_hidden", {"tolerance": 0.0}),
+        (CascadeCorrelationClassifier, "output_patience", "output_epochs", {"max_hidden": 2}),
+        (CascadeCorrelationClassifier, "candidate_patience", "candidate_epochs", {"max_hidden": 2}),
+    ],
+)
+def test_a_patience_as_long_as_the_whole_stops_nothing(
+    learner: Any, patience: str, most: str, params: dict[str, Any]
+) -> None:
+    """What the parameters' meanings say, on rows of chance alone, where 1 stops early."""
+    rng = np.random.default_rng(5)
+    values, labels = rng.normal(size=(60, 3)), rng.integers(0, 2, 60)
+    shared = {most: 12, "validation_fraction": 0.3} | params
+    first, same, longer = (
+        learner.from_params(shared | {patience: waited}).fit(values, labels) for waited in (1, 12, 500)
+    )
+    courses = [{name: told.tolist() for name, told in made.history_.items()} for made in (first, same, longer)]
+    assert courses[1] == courses[2]
+    assert np.array_equal(same.predict_proba(values), longer.predict_proba(values))
+    assert courses[0] != courses[1]

@@ -145,20 +145,46 @@ def test_missing_and_absent_values_are_told_apart(weather: Api) -> None:
     null = predict(weather, {"rows": [SUNNY | {"outlook": None}]})
     assert "absent_columns" not in null
     assert null["predictions"][0]["warnings"] == [{"kind": "missing", "columns": ["outlook"]}]
-    assert null["predictions"][0]["probabilities"] == absent["predictions"][0]["probabilities"]
+    assert null["predictions"] == absent["predictions"]
 
 
-def test_a_row_that_lacks_what_others_have_is_told_of_it(weather: Api) -> None:
-    without = {name: value for name, value in SUNNY.items() if name != "outlook"}
-    for route, member in (("predictions", "predictions"), ("explanations", "explanations")):
-        answered = weather.post(f"/api/v1/models/weather/{route}", json={"rows": [SUNNY, without]}).json()
-        whole, lacking = answered[member]
-        assert "warnings" not in whole
-        assert lacking["warnings"] == [{"kind": "missing", "columns": ["outlook"]}]
-        assert answered["absent_columns"] == ["outlook"]
-    everywhere = predict(weather, {"rows": [without, without]})
-    assert everywhere["absent_columns"] == ["outlook"]
-    assert all("warnings" not in row for row in everywhere["predictions"])
+#: Each value there, empty, not sent, or of a level or in a column that the model does not know; and a bad one.
+_PARTLY = [
+    SUNNY,
+    {},
+    *({name: value for name, value in SUNNY.items() if name != left_out} for left_out in SUNNY),
+    *(SUNNY | {name: None} for name in SUNNY),
+    {"outlook": "foggy", "humidity": None},
+    {"outlook": "foggy", "wind": 3},
+    {"humidity": "wet"},
+]
+
+
+@pytest.mark.parametrize("route", ["predictions", "explanations", "question", "counterfactuals"])
+def test_each_row_is_answered_as_if_it_were_alone(weather: Api, route: str) -> None:
+    def answered(rows: list[Any], media_type: str = "application/json") -> Any:
+        asked = {"rows": rows} | ({"wanted": "yes"} if route == "counterfactuals" else {})
+        return weather.post(f"/api/v1/models/weather/{route}", json=asked, headers={"Accept": media_type})
+
+    def rows_of(answer: Any) -> list[Any]:
+        told = answer.json()["rows" if route in ("question", "counterfactuals") else route]
+        assert [row.pop("row") for row in told] == list(range(len(told)))
+        return told
+
+    alone = [rows_of(answered([row]))[0] for row in _PARTLY[:-1]]
+    together = rows_of(answered(_PARTLY))
+    assert together[:-1] == alone
+    assert rows_of(answered(_PARTLY[::-1]))[:0:-1] == alone
+    assert [row["column"] for row in together[-1]["error"]["errors"]] == ["humidity"]
+    lacking = list(SUNNY)
+    assert together[1]["warnings"] == [{"kind": "missing", "columns": lacking}]
+    assert [row["warnings"][0]["columns"] for row in together[2:6]] == [[name] for name in lacking]
+    assert together[2:6] == together[6:10]  # not sent is empty
+    if route in ("predictions", "explanations"):
+        lines = answered(_PARTLY, "application/x-ndjson").text.splitlines()
+        for row, line in zip(_PARTLY[:-1], lines, strict=False):
+            (single,) = answered([row], "application/x-ndjson").text.splitlines()
+            assert json.loads(line) | {"row": 0} == json.loads(single)
 
 
 def test_missing_values_are_refused_where_that_is_asked(weather: Api) -> None:
