@@ -297,7 +297,7 @@ def missing_columns(
             continue
         way = is_missing[row].tobytes()
         if way not in known:
-            known[way] = tuple(columns[place].name for place in np.flatnonzero(is_missing[row]))
+            known[way] = tuple(columns[place].name for place in np.flatnonzero(is_missing[row]).tolist())
         missing = known[way]
         named = {name for name, _ in encoded.unseen.get(row, ())}
         if absent_noted and encoded.absent:
