@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from learners._pausing import Division, undivided
 from learners.base import Classifier, Learner
 from learners.decisions import decide
 from learners.errors import DataError
@@ -39,7 +40,13 @@ class Surrogate:
 
 
 def surrogate_of(
-    model: Learner, table: Table, *, max_leaves: int = 16, fraction: float = 0.25, seed: int = 0
+    model: Learner,
+    table: Table,
+    *,
+    max_leaves: int = 16,
+    fraction: float = 0.25,
+    seed: int = 0,
+    division: Division = undivided,
 ) -> Surrogate:
     """Fit a tree to a model's answers.
 
@@ -49,6 +56,7 @@ def surrogate_of(
         max_leaves: of the tree, at least 1.
         fraction: share of the rows by which fidelity is measured.
         seed: which rows these are.
+        division: of the rows that the model answers.
 
     Raises:
         NotFittedError: the model is not fitted.
@@ -57,7 +65,7 @@ def surrogate_of(
     rows = model.check_table(table)
     if rows.n_rows < 2:
         raise DataError(f"a surrogate needs at least 2 rows, one to learn from and one to judge by; got {rows.n_rows}")
-    answers = _answers(model, rows)
+    answers = _answers(model, rows, division)
     codes = answers.cells.astype(np.int64) if isinstance(model, Classifier) else None
     split, _ = hold_out(rows.n_rows, fraction, seed, codes)
     known, judged = split.train, split.test
@@ -69,12 +77,13 @@ def surrogate_of(
     return Surrogate(tree, fidelity, len(judged))
 
 
-def _answers(model: Learner, table: Table) -> Series:
+def _answers(model: Learner, table: Table, division: Division = undivided) -> Series:
     """What a model decides or says of each row, as a target."""
+    parts = (Table(table.columns, np.asfortranarray(table.values[rows])) for rows in division(table.n_rows))
     if isinstance(model, Classifier):
-        decided = decide(model.predict_proba(table), model.utility_)
+        decided = decide(np.concatenate([model.predict_proba(part) for part in parts]), model.utility_)
         return Series(model.target_, decided.astype(np.float64))
-    return Series(model.target_, np.asarray(model.predict(table), dtype=np.float64))
+    return Series(model.target_, np.concatenate([np.asarray(model.predict(part), dtype=np.float64) for part in parts]))
 
 
 def _r_squared(found: FloatArray, wanted: FloatArray) -> float:

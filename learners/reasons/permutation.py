@@ -9,12 +9,13 @@ to the column; on its training rows also what it has learned by heart.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from learners._pausing import Division, undivided
 from learners.base import Classifier, Learner, check_training, check_weights
 from learners.errors import DataError, ParameterError, quoted
 from learners.evaluation.metrics import classification_metrics, regression_metrics
@@ -65,7 +66,7 @@ def permutation_importance(
     metric: str | None = None,
     repeats: int = 10,
     seed: int = 0,
-    pause: Callable[[int, int], None] | None = None,
+    division: Division = undivided,
 ) -> list[PermutationImportance]:
     """The importance of each column of a fitted model on given rows, in the model's order of columns.
 
@@ -76,7 +77,7 @@ def permutation_importance(
         metric: a name of :data:`learners.evaluation.metrics.MEANINGS`; by default accuracy, or r2 of a regression.
         repeats: shuffles of each column, >= 1.
         seed: same seed, same result; each column's shuffles depend on nothing but it and the column's place.
-        pause: called before each column with how many are done, of how many; may raise to end all.
+        division: of the rows that are answered together: those given, and then those of some shuffles.
 
     Raises:
         ParameterError: the metric is none of the task's, ``repeats`` is less than 1.
@@ -84,16 +85,11 @@ def permutation_importance(
     """
     table = learner.check_table(X)
     _, target = check_training(table, y, classification=isinstance(learner, Classifier), opened=OPEN_KINDS)
-    judge = _Judge(learner, target, check_weights(sample_weight, table.n_rows), metric)
+    judge = _Judge(learner, target, check_weights(sample_weight, table.n_rows), metric, division)
     if repeats < 1:
         raise ParameterError(f"repeats must be a whole number >= 1, not {quoted(repeats)}", field="repeats")
     before = judge.score(judge.answers(table))
-    found = []
-    for place in range(table.n_columns):
-        if pause is not None:
-            pause(place, table.n_columns)
-        found.append(_of_column(judge, table, place, before, repeats, seed))
-    return found
+    return [_of_column(judge, table, place, before, repeats, seed) for place in range(table.n_columns)]
 
 
 def _of_column(
@@ -142,8 +138,10 @@ def _shuffled_answers(judge: _Judge, table: Table, place: int, shuffles: list[Fl
 class _Judge:
     """A model with the metric by which it is judged; more is better."""
 
-    def __init__(self, learner: Learner, target: Series, weights: FloatArray, metric: str | None) -> None:
-        self.learner = learner
+    def __init__(
+        self, learner: Learner, target: Series, weights: FloatArray, metric: str | None, division: Division
+    ) -> None:
+        self.learner, self.division = learner, division
         self.classifier = learner if isinstance(learner, Classifier) else None
         self.metric = metric or default_metric(learner)
         self.sign = -1.0 if self.metric in LOSSES else 1.0
@@ -151,9 +149,8 @@ class _Judge:
         self.actual = target.cells if self.classifier is None else _codes(self.classifier, target)
 
     def answers(self, table: Table) -> FloatArray:
-        if self.classifier is not None:
-            return self.classifier.predict_proba(table)
-        return np.asarray(self.learner.predict(table), dtype=np.float64)
+        parts = [table.values[rows] for rows in self.division(table.n_rows)]
+        return np.concatenate([self._answers(Table(table.columns, np.asfortranarray(part))) for part in parts])
 
     def score(self, answers: FloatArray) -> float:
         if self.classifier is None:
@@ -166,6 +163,11 @@ class _Judge:
         if value is None:
             raise DataError(f"{self.metric} is undefined on these rows", field="metric")
         return self.sign * value
+
+    def _answers(self, table: Table) -> FloatArray:
+        if self.classifier is not None:
+            return self.classifier.predict_proba(table)
+        return np.asarray(self.learner.predict(table), dtype=np.float64)
 
 
 def _codes(learner: Classifier, target: Series) -> Any:

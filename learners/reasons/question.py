@@ -22,10 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from learners._pausing import Pause, no_pause
 from learners.base import Classifier, Learner
 from learners.errors import ParameterError
 from learners.reasons.regions.boxes import Boxes, boxes_of
@@ -102,7 +104,11 @@ class Question:
 
 
 def next_question(
-    learner: Learner, X: Any, costs: Mapping[str, float] | None = None, utilities: FloatArray | None = None
+    learner: Learner,
+    X: Any,
+    costs: Mapping[str, float] | None = None,
+    utilities: FloatArray | None = None,
+    pause: Pause = no_pause,
 ) -> list[Question]:
     """For each row what to ask next.
 
@@ -111,6 +117,7 @@ def next_question(
         X: rows as for ``predict``; the missing values are what may be asked.
         costs: of asking, >= 0 by column name; 1 where none is given.
         utilities: (decisions, K), what each decision is worth where each class is true; None for information.
+        pause: called before each column of each row with how many rows are done.
 
     Raises:
         LearnerError: the learner is no tree of tests on single columns. ParameterError: a cost or the utilities
@@ -122,7 +129,10 @@ def next_question(
     if utilities is not None:
         _check_utilities(learner, utilities)
     table = learner.check_table(X)
-    return [_question(learner, boxes, np.array(row), price, utilities) for row in table.values]
+    return [
+        _question(learner, boxes, np.array(row), price, utilities, partial(pause, place, table.n_rows))
+        for place, row in enumerate(table.values)
+    ]
 
 
 def _check_utilities(learner: FittedTree, utilities: FloatArray) -> None:
@@ -139,7 +149,12 @@ def _check_utilities(learner: FittedTree, utilities: FloatArray) -> None:
 
 
 def _question(
-    learner: FittedTree, boxes: Boxes, row: FloatArray, price: FloatArray, utilities: FloatArray | None
+    learner: FittedTree,
+    boxes: Boxes,
+    row: FloatArray,
+    price: FloatArray,
+    utilities: FloatArray | None,
+    pause: Callable[[], None],
 ) -> Question:
     shares = boxes.shares(row)
     possible = _possible(boxes, row, shares)
@@ -153,6 +168,7 @@ def _question(
     for place, column in enumerate(boxes.columns):
         if not np.isnan(row[place]):
             continue
+        pause()
         gain = 0.0
         if place in states:
             after = worth(_masses(boxes, place, states[place], weights, moments)).sum()

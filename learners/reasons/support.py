@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from learners._pausing import Pause, no_pause, paced
 from learners.base import Learner
 from learners.rules.rule import Rule, RuleSet
 from learners.table import Table
@@ -17,6 +19,8 @@ from learners.trees.model_tree.fitted import FittedModelTree
 from learners.types import FloatArray, IntArray
 
 _ROWS_AT_ONCE = 50_000
+#: Shares of rows that are looked at together: a row with gaps may have one of every leaf.
+_SHARES_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -35,13 +39,14 @@ class Covered:
     answers: FloatArray | None = None
 
 
-def covered(learner: Learner, rules: RuleSet, table: Table) -> Iterator[Covered]:
+def covered(learner: Learner, rules: RuleSet, table: Table, pause: Pause = no_pause) -> Iterator[Covered]:
     """The rows of a table by the rules that answer them, some rows at a time, in their order.
 
     Args:
         learner: fitted.
         rules: all of its rules as :func:`learners.rules.access.rules_of` gives them, not simplified.
         table: any rows that have the model's columns.
+        pause: called between some rows with how many are done.
 
     Raises:
         SchemaError: the table lacks a column, or has it of another kind.
@@ -50,22 +55,41 @@ def covered(learner: Learner, rules: RuleSet, table: Table) -> Iterator[Covered]
     place_of = np.array([places.get(leaf, -1) for leaf in range(max((leaf or 0 for leaf in places), default=0) + 1)])
     for first in range(0, table.n_rows, _ROWS_AT_ONCE):
         part = learner.check_table(Table(table.columns, table.values[first : first + _ROWS_AT_ONCE]))
-        if isinstance(learner, FittedTree):
-            cells = by_column(part.values)
-            leaves, rows, shares = learner.packed_tree_.placed(cells, np.arange(part.n_rows))
+        if not isinstance(learner, FittedTree):
+            yield _answered(rules, part, first, partial(_pause_among_rules, pause, first, table.n_rows))
+            continue
+        cells = by_column(part.values)
+        for some in _some_rows(part, len(rules.rules)):
+            pause(first + some.start, table.n_rows)
+            leaves, rows, shares = learner.packed_tree_.placed(cells, np.arange(some.start, some.stop))
             answers = None
             if isinstance(learner, FittedModelTree):
                 answers = learner.linear_.values(leaves.astype(np.int64), rows, cells)
             yield Covered(place_of[leaves], rows + first, shares, answers)
-        else:
-            yield _answered(rules, part, first)
 
 
-def _answered(rules: RuleSet, table: Table, first: int) -> Covered:
+def _some_rows(table: Table, n_leaves: int) -> Iterator[slice]:
+    """The rows in parts of not too many shares: one a row, or as many as leaves where a value is missing or unseen."""
+    is_known = np.ones(table.n_rows, np.bool_)
+    for column, cells in zip(table.columns, table.values.T, strict=True):
+        is_known &= ~np.isnan(cells) if column.is_numeric else cells >= 0
+    most = np.where(is_known, 1, n_leaves)
+    first = 0
+    while first < table.n_rows:
+        count = int(np.searchsorted(np.cumsum(most[first:]), _SHARES_AT_ONCE, side="right"))
+        yield slice(first, first + max(count, 1))
+        first += max(count, 1)
+
+
+def _pause_among_rules(pause: Pause, rows: int, n_rows: int, done: int, count: int) -> None:
+    pause(rows, n_rows)
+
+
+def _answered(rules: RuleSet, table: Table, first: int, pause: Pause) -> Covered:
     """The same of rules that are asked one after the other, or all."""
     left = np.ones(table.n_rows)
     found: list[tuple[IntArray, IntArray, FloatArray]] = []
-    for place, rule in enumerate(rules.rules):
+    for place, rule in enumerate(paced(rules.rules, pause)):
         shares = rules.shares(table, rule) * left
         rows = np.flatnonzero(shares > 0)
         found.append((np.full(len(rows), place), rows + first, shares[rows]))
@@ -101,7 +125,12 @@ class Support:
 
 
 def supports(
-    learner: Learner, rules: RuleSet, table: Table, actual: FloatArray, weights: FloatArray | None = None
+    learner: Learner,
+    rules: RuleSet,
+    table: Table,
+    actual: FloatArray,
+    weights: FloatArray | None = None,
+    pause: Pause = no_pause,
 ) -> list[Support]:
     """The support of each rule on given rows, in the rules' order.
 
@@ -110,6 +139,7 @@ def supports(
         actual: (n,), class codes of the rule set's target, or numbers; NaN or below 0 where a class is not known:
             such a row counts as a row, but nothing is said of its truth.
         weights: (n,), >= 0; rows of weight 0 do not count.
+        pause: see :func:`covered`.
     """
     n_rules = len(rules.rules)
     weight = np.ones(table.n_rows) if weights is None else weights
@@ -117,21 +147,21 @@ def supports(
     answers = _answers(rules)
     n_sums = 3 if rules.classes is None else len(rules.classes)
     rows, mass, sums = np.zeros(n_rules, np.int64), np.zeros(n_rules), np.zeros((n_rules, n_sums))
-    for part in covered(learner, rules, table):
+    for part in covered(learner, rules, table, pause):
         counted = weight[part.rows] > 0
         places, numbers = part.rules[counted], part.rows[counted]
         shares = part.shares[counted] * weight[numbers]
-        rows += np.bincount(places, minlength=n_rules)
-        mass += np.bincount(places, shares, minlength=n_rules)
+        # added one after the other, so that the sums are the same however the rows are divided
+        np.add.at(rows, places, 1)
+        np.add.at(mass, places, shares)
         judged = known[numbers]
         places, truth, shares = places[judged], actual[numbers[judged]], shares[judged]
         if rules.classes is None:
             said = answers[places] if part.answers is None else part.answers[counted][judged]
             for k, values in enumerate((shares, shares * truth, shares * (truth - said) ** 2)):
-                sums[:, k] += np.bincount(places, values, minlength=n_rules)
+                np.add.at(sums[:, k], places, values)
         else:
-            cells = places * n_sums + truth.astype(np.int64)
-            sums += np.bincount(cells, shares, minlength=n_rules * n_sums).reshape(n_rules, n_sums)
+            np.add.at(sums, (places, truth.astype(np.int64)), shares)
     return [
         _support(rule, rules, int(rows[place]), float(mass[place]), sums[place])
         for place, rule in enumerate(rules.rules)
@@ -154,11 +184,13 @@ def _support(rule: Rule, rules: RuleSet, rows: int, weight: float, sums: FloatAr
     return Support(rows, weight, tuple(sums.tolist()), own / judged if judged > 0 else None)
 
 
-def rows_of_rule(learner: Learner, rules: RuleSet, place: int, table: Table) -> tuple[IntArray, FloatArray]:
-    """Numbers of the rows that one rule answers, ascending, and its share of each."""
+def rows_of_rule(
+    learner: Learner, rules: RuleSet, place: int, table: Table, pause: Pause = no_pause
+) -> tuple[IntArray, FloatArray]:
+    """Numbers of the rows that one rule answers, ascending, and its share of each; ``pause`` as of :func:`covered`."""
     numbers: list[IntArray] = []
     shares: list[FloatArray] = []
-    for part in covered(learner, rules, table):
+    for part in covered(learner, rules, table, pause):
         own = part.rules == place
         order = np.argsort(part.rows[own], kind="stable")
         numbers.append(part.rows[own][order])

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from learners._pausing import Pause, no_pause
 from learners.base import Learner
 from learners.errors import LearnerError
 from learners.rules.fitted import FittedRules
@@ -16,7 +17,9 @@ from learners.trees.estimator import FittedTree
 from learners.trees.model_tree.fitted import FittedModelTree
 
 
-def rules_of(learner: Learner, *, simplify: bool = False, part: range | None = None) -> RuleSet:
+def rules_of(
+    learner: Learner, *, simplify: bool = False, part: range | None = None, pause: Pause = no_pause
+) -> RuleSet:
     """The rules of a fitted tree, one for each leaf; or those of a rule set, in their order.
 
     Args:
@@ -24,6 +27,7 @@ def rules_of(learner: Learner, *, simplify: bool = False, part: range | None = N
         simplify: merge and leave out what no row can tell; see :mod:`learners.rules.simplify`.
         part: places of the rules that are wanted, None for all; of a tree, others are not even made. Only of
             rules that are not simplified.
+        pause: called now and then while they are simplified, with how many rules are done of a pass.
 
     Raises:
         NotFittedError: the learner has not been fitted.
@@ -39,7 +43,7 @@ def rules_of(learner: Learner, *, simplify: bool = False, part: range | None = N
         raise LearnerError(f"{learner.name} is neither a tree nor a rule set, so it has no rules")
     if isinstance(learner, FittedModelTree):
         rules = _with_functions(rules, learner)
-    return simplified(rules) if simplify else rules
+    return simplified(rules, pause=pause) if simplify else rules
 
 
 def count_rules(learner: Learner) -> int:

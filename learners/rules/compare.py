@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
+from learners._pausing import Pause, no_pause, paced
 from learners.conditions import AnyCondition, Condition, name_text
 from learners.rules.rule import Rule, RuleCondition, RuleSet
 
@@ -60,16 +61,27 @@ class RuleDifference:
     removed: tuple[Rule, ...]
 
 
-def compare_rules(before: RuleSet, after: RuleSet) -> RuleDifference:
-    """Pair the rules of two sets. Time in proportion to what is written, but for pairing within one structure."""
-    same, old, new = _same(before.rules, after.rules)
+def compare_rules(before: RuleSet, after: RuleSet, pause: Pause = no_pause) -> RuleDifference:
+    """Pair the rules of two sets. Time in proportion to what is written, but for pairing within one structure.
+
+    Args:
+        before, after: the sets.
+        pause: called between some rules with how many are done, of each of several passes.
+    """
+    same, old, new = _same(before.rules, after.rules, pause)
     waiting: dict[str, list[Rule]] = defaultdict(list)
-    for rule in new:
+    for rule in paced(new, pause):
         waiting[structure(rule)].append(rule)
     grouped: dict[str, list[Rule]] = defaultdict(list)
-    for rule in old:
+    for rule in paced(old, pause):
         grouped[structure(rule)].append(rule)
-    pairs = [pair for key, rules in grouped.items() for pair in _nearest(rules, waiting.get(key, []))]
+    pairs: list[tuple[Rule, Rule]] = []
+    done = 0
+    for key, rules in grouped.items():
+        if key in waiting:
+            pause(done, len(old))
+            pairs += _nearest(rules, waiting[key])
+        done += len(rules)
     gone = {id(one) for one, _ in pairs}
     come = {id(other) for _, other in pairs}
     return RuleDifference(
@@ -135,13 +147,15 @@ def bounds(condition: RuleCondition) -> tuple[float, ...]:
     return tuple(bound for bound in (condition.low, condition.high) if math.isfinite(bound))
 
 
-def _same(before: Sequence[Rule], after: Sequence[Rule]) -> tuple[list[tuple[Rule, Rule]], list[Rule], list[Rule]]:
+def _same(
+    before: Sequence[Rule], after: Sequence[Rule], pause: Pause
+) -> tuple[list[tuple[Rule, Rule]], list[Rule], list[Rule]]:
     """Pairs of equal rules, and what is left on either side."""
     waiting: dict[str, list[Rule]] = defaultdict(list)
-    for rule in reversed(after):
+    for rule in paced(after[::-1], pause):
         waiting[content(rule)].append(rule)
     same, old = [], []
-    for rule in before:
+    for rule in paced(before, pause):
         partners = waiting[content(rule)]
         if partners:
             same.append((rule, partners.pop()))

@@ -24,6 +24,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from learners._pausing import Pause, no_pause, paced
 from learners.rules.combining import everything, is_always, is_never, is_within, united
 from learners.rules.rule import Rule, RuleCondition, RuleSet, plain_share, rule_id
 from learners.table import Column
@@ -32,20 +33,21 @@ from learners.table import Column
 _DIGITS = 12
 
 
-def simplified(rules: RuleSet, *, complete_rows_only: bool = False) -> RuleSet:
+def simplified(rules: RuleSet, *, complete_rows_only: bool = False, pause: Pause = no_pause) -> RuleSet:
     """The rules with whatever can be merged or left out by the module's argument.
 
     Args:
         rules: of a tree, or an ordered set.
         complete_rows_only: keep the decision only for rows in which no tested value is missing or unseen;
             merges more rules of a tree that divides rows.
+        pause: called between some rules with how many are done, of each of many passes.
 
     Returns:
         Rules in the order of their first parts, conditions in theirs. A merged rule of a tree has ``leaves``
         in place of ``leaf``. Ranks of an ordered set, and so the first parts of its ids, count anew.
     """
     by_answer = rules.ordered or complete_rows_only or not _divides(rules)
-    work = _Simplification(rules, by_answer)
+    work = _Simplification(rules, by_answer, pause)
     return replace(rules, rules=tuple(work.run()))
 
 
@@ -72,7 +74,8 @@ def _shares(condition: RuleCondition, column: Column) -> tuple[float, ...]:
 class _Simplification:
     """The rules while they are being merged; ``None`` where one is gone."""
 
-    def __init__(self, rules: RuleSet, by_answer: bool) -> None:
+    def __init__(self, rules: RuleSet, by_answer: bool, pause: Pause) -> None:
+        self.pause = pause
         self.columns = rules.tested
         self.classes = rules.classes or ()
         self.place_of = {label: place for place, label in enumerate(rules.classes or ())}
@@ -84,7 +87,7 @@ class _Simplification:
         self.known: dict[tuple[Any, ...], int] = {}
 
     def run(self) -> list[Rule]:
-        self.rules = [self._without_idle(rule) for rule in self.rules if not self._is_idle(rule)]
+        self.rules = [self._without_idle(rule) for rule in paced(self.rules, self.pause) if not self._is_idle(rule)]
         while True:
             before = len(self.rules)
             self._merge_all()
@@ -119,7 +122,8 @@ class _Simplification:
         blocks = self._blocks()
         gone: set[int] = set()
         for feature in sorted(testing):
-            for places in self._groups(feature, [one for one in testing[feature] if one not in gone], blocks):
+            groups = self._groups(feature, [one for one in testing[feature] if one not in gone], blocks)
+            for places in paced(groups, self.pause):
                 gone |= self._merge_group(places, feature)
         self.rules = [rule for place, rule in enumerate(self.rules) if place not in gone]
 
@@ -134,7 +138,7 @@ class _Simplification:
     def _groups(self, feature: int, places: Sequence[int], blocks: Sequence[int]) -> list[list[int]]:
         """Those of some rules, which test a column, that are alike in all else, at least two together."""
         groups: dict[Any, list[int]] = defaultdict(list)
-        for place in places:
+        for place in paced(places, self.pause):
             numbers, whole = self._numbered(self.rules[place])
             own = numbers.get(feature)
             if own is not None:  # an earlier merge may have dropped the test
@@ -219,7 +223,7 @@ class _Simplification:
     def _leave_out_unreached(self) -> None:
         """Of an ordered set: rules of which another one covers all rows."""
         kept: list[Rule] = []
-        for rule in self.rules:
+        for rule in paced(self.rules, self.pause):
             if not any(self._covers(earlier, rule) for earlier in kept):
                 kept.append(rule)
         later: list[Rule] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ from learners.types import Array
 from service.errors import Conflict, Fault, Invalid, NotFound
 from service.formats.table_file import open_table
 from service.operations import models as versions
-from service.operations.long_work import parts as in_parts
+from service.operations.long_work import Amount, parts, pause
+from service.operations.served import ServedModel
 from service.operations.serving import Serving
 from service.operations.stored_rows import has_learned_from
 from service.store import datasets as datasets_table
@@ -29,8 +31,8 @@ from service.store.blobs import Blobs
 from service.store.session import Store
 from service.store.tables import Dataset, ModelVersion
 
-#: Rows that are answered first, before more are taken at a time.
-_FIRST = 100
+#: Between rules of either version.
+_pause_among_rules = partial(pause, amount=Amount("rules", "with"))
 #: Most cells of all rows that are answered: 400 MB.
 _MAX_CELLS = 50_000_000
 
@@ -63,7 +65,7 @@ class Wanted:
     listed: int = 100
 
 
-def compare(parts: Parts, workspace: str, wanted: Wanted) -> dict[str, Any]:
+def compare(shelf: Parts, workspace: str, wanted: Wanted) -> dict[str, Any]:
     """The comparison as JSON.
 
     Raises:
@@ -71,8 +73,8 @@ def compare(parts: Parts, workspace: str, wanted: Wanted) -> dict[str, Any]:
         Conflict: the versions are of different tasks or targets.
         Invalid: the dataset lacks a column that a version needs.
     """
-    details = [versions.get_version(parts.store, workspace, ref) for ref in (wanted.before, wanted.after)]
-    before, after = (parts.serving.get(workspace, f"{one.name}:{one.version.version}") for one in details)
+    details = [versions.get_version(shelf.store, workspace, ref) for ref in (wanted.before, wanted.after)]
+    before, after = (shelf.serving.get(workspace, f"{one.name}:{one.version.version}") for one in details)
     if before.identity.task != after.identity.task:
         message = f"a {before.identity.task} and a {after.identity.task} cannot be compared"
         raise Conflict(message, [Fault(message, parameter="with")])
@@ -90,7 +92,7 @@ def compare(parts: Parts, workspace: str, wanted: Wanted) -> dict[str, Any]:
         ),
         "metrics": _metrics(old.metrics, new.metrics, _share_of_same_folds(old, new)),
         "rules": _rules(before.learner, after.learner, wanted.listed),
-        "rows": _rows(parts, workspace, wanted, before.learner, after.learner, (old.lineage, new.lineage)),
+        "rows": _rows(shelf, workspace, wanted, (before, after), (old.lineage, new.lineage)),
     }
 
 
@@ -173,7 +175,7 @@ def _gap(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> f
 def _rules(before: Learner, after: Learner, listed: int) -> dict[str, Any] | None:
     """Rules added, removed and moved; null where either has none."""
     try:
-        difference = compare_rules(rules_of(before), rules_of(after))
+        difference = compare_rules(rules_of(before), rules_of(after), _pause_among_rules)
     except LearnerError:
         return None
     record: dict[str, Any] = {"same_total": len(difference.same)}
@@ -189,19 +191,18 @@ def _rules(before: Learner, after: Learner, listed: int) -> dict[str, Any] | Non
 
 
 def _rows(
-    parts: Parts,
+    shelf: Parts,
     workspace: str,
     wanted: Wanted,
-    before: Learner,
-    after: Learner,
+    models: tuple[ServedModel, ServedModel],
     lineages: tuple[Mapping[str, Any], Mapping[str, Any]],
 ) -> dict[str, Any] | None:
     """Whose answer changes; null where no dataset was named and that of ``after`` is gone or does not fit."""
     try:
-        dataset = _dataset(parts.store, workspace, wanted.dataset or lineages[1]["dataset"])
-        table = open_table(parts.blobs.path(dataset.table_sha256))
+        dataset = _dataset(shelf.store, workspace, wanted.dataset or lineages[1]["dataset"])
+        table = open_table(shelf.blobs.path(dataset.table_sha256))
         rows = _part(table, wanted)
-        answers = _answers(before, rows), _answers(after, rows)
+        answers = _answers(models, rows)
     except (NotFound, Invalid):
         if wanted.dataset is not None:
             raise
@@ -217,7 +218,7 @@ def _rows(
             if has_learned_from(lineage, dataset)
         ],
     }
-    return found | _difference(answers, _truth(rows, after), wanted)
+    return found | _difference(answers, _truth(rows, models[1].learner), wanted)
 
 
 def _part(table: Table, wanted: Wanted) -> Table:
@@ -231,21 +232,29 @@ def _dataset(store: Store, workspace: str, dataset_id: str) -> Dataset:
         return datasets_table.get(session, workspace, dataset_id)
 
 
-def _answers(learner: Learner, rows: Table) -> Array:
-    """A learner's answers; labels as they are.
+def _answers(models: tuple[ServedModel, ServedModel], rows: Table) -> tuple[Array, Array]:
+    """What either answers to the rows; labels as they are.
 
     Raises:
-        Invalid: the rows lack a column that it needs.
+        Invalid: the rows lack a column that one needs.
     """
+    first = min(model.rows_at_once for model in models)
+    found: tuple[list[Array], list[Array]] = [], []
     try:
-        table = learner.check_table(rows)
-        every = np.arange(table.n_rows)
-        found = [learner.predict(table.take(every[rows])) for rows in in_parts(table.n_rows, _FIRST)]
+        tables = [model.learner.check_table(rows) for model in models]
+        for some in parts(rows.n_rows, first, Amount(parameter="n_rows")):
+            for model, table, answers in zip(models, tables, found, strict=True):
+                part = Table(table.columns, np.asfortranarray(table.values[some]))
+                answers.append(np.asarray(model.learner.predict(part), _dtype(model.learner)))
     except LearnerError as error:
         message = f"the dataset does not fit: {error}"
         raise Invalid(message, [Fault(message, parameter="dataset")]) from None
-    dtype = object if isinstance(learner, Classifier) else np.float64
-    return np.concatenate([np.asarray(one, dtype) for one in found]) if found else np.empty(0, dtype)
+    whole = [np.concatenate(answers) if answers else np.empty(0) for answers in found]
+    return whole[0].astype(_dtype(models[0].learner)), whole[1].astype(_dtype(models[1].learner))
+
+
+def _dtype(learner: Learner) -> Any:
+    return object if isinstance(learner, Classifier) else np.float64
 
 
 def _truth(rows: Table, learner: Learner) -> Series | None:

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -27,6 +28,44 @@ _SHORT, _LONG = 0.1, 0.4
 
 class Abandoned(Exception):
     """Nobody waits for the answer any more."""
+
+
+@dataclass(frozen=True)
+class Amount:
+    """By what a work is counted, to tell who asked for too much how much fits.
+
+    Attributes:
+        what: is counted.
+        parameter: of the request, that says how many there are.
+        before: so many were done in other parts of the work.
+        count: how many there are in all parts; ``None``: in this one.
+        asked: what the parameter was; ``None``: as many as there are, or it is no number.
+    """
+
+    what: str = "rows"
+    parameter: str = "rows"
+    before: int = 0
+    count: int | None = None
+    asked: int | None = None
+
+    def too_much(self, done: int, count: int, seconds: float) -> TooLarge:
+        """The refusal of a work of which so much was done in so many processor seconds."""
+        done, count = self.before + done, self.count or count
+        most = f"{seconds:g} seconds of a processor, which is the most for one request"
+        found = (
+            f"{done} of the {count} {self.what} took"
+            if done
+            else f"Of the {count} {self.what} the first takes more than"
+        )
+        allowed = done if self.asked is None else done * self.asked // count
+        given = f"; give {self.parameter} up to {allowed}" if self.asked is not None and allowed else ""
+        return TooLarge(
+            f"{found} {most}{given}", [Fault("too much work", parameter=self.parameter, allowed=allowed or None)]
+        )
+
+
+#: Of a request with rows.
+ROWS = Amount()
 
 
 class Turns:
@@ -122,22 +161,20 @@ class LongWork:
             _CURRENT.reset(mine)
             self._spend()
 
-    def pause(self, done: int, count: int, what: str) -> None:
+    def pause(self, done: int, count: int, amount: Amount) -> None:
         """Let others go on who have had less.
 
         Args:
             done: rows, or what there are else, that are done.
             count: how many there are.
-            what: they are.
+            amount: what they are.
 
         Raises:
             Abandoned: nobody waits for it any more. TooLarge: it has taken too much.
         """
         self._spend()
         if self.spent > self._seconds:
-            most = f"{self._seconds:g} seconds of a processor, which is the most for one request"
-            found = f"{done} of the {count} {what} took" if done else f"Of the {count} {what} the first takes more than"
-            raise TooLarge(f"{found} {most}", [Fault("too much work", parameter=what, allowed=done or None)])
+            raise amount.too_much(done, count, self._seconds)
         if self.is_wanted:
             self._turns.give_way(self.spent)
             self._begun = time.thread_time()
@@ -152,12 +189,13 @@ class LongWork:
 _CURRENT: ContextVar[LongWork | None] = ContextVar("long_work", default=None)
 
 
-def parts(rows: int, first: int) -> Iterator[slice]:
+def parts(rows: int, first: int, amount: Amount = ROWS) -> Iterator[slice]:
     """Rows in parts that take some tenths of a second of a processor; between them others may go on.
 
     Args:
         rows: how many.
         first: how many the first part has at most, at least 1.
+        amount: what they are.
 
     Raises:
         Abandoned, TooLarge: see :meth:`LongWork.pause`; of rows that are part of a long work.
@@ -170,11 +208,11 @@ def parts(rows: int, first: int) -> Iterator[slice]:
         took = time.thread_time() - begun
         count = 2 * count if took < _SHORT else max(1, count // 2) if took > _LONG else count
         if work is not None and begin < rows:
-            work.pause(begin, rows, "rows")
+            work.pause(begin, rows, amount)
 
 
-def pause(done: int, count: int, what: str = "rows") -> None:
+def pause(done: int, count: int, amount: Amount = ROWS) -> None:
     """Between two rows, or what there are else, whatever they take: as between :func:`parts`."""
     work = _CURRENT.get()
     if work is not None:
-        work.pause(done, count, what)
+        work.pause(done, count, amount)

@@ -179,7 +179,7 @@ class ServedModel:
         """The same from what the learner answers to each row."""
         if not len(values):
             return []
-        numbers = np.ascontiguousarray(self._numbers(Table(columns or self.inputs.columns, values)))
+        numbers = np.ascontiguousarray(self.numbers(Table(columns or self.inputs.columns, values)))
         if not self._keeps:
             return self._written(numbers)
         keys: list[bytes] = numbers.view(f"V{numbers.shape[1] * 8}").ravel().tolist()
@@ -293,7 +293,7 @@ class ServedModel:
         return row_steps(self.learner, complete=False)
 
     @property
-    def _rows_at_once(self) -> int:
+    def rows_at_once(self) -> int:
         """How many rows of the worst kind are answered before others may go on."""
         learner = self.learner
         steps = learner.index_.points.size if isinstance(learner, NeighborsEstimator) else self._most_steps
@@ -320,11 +320,11 @@ class ServedModel:
                 explanations = self.learner.explain(rows)
             yield from explanations
 
-    def _numbers(self, table: Table) -> FloatArray:
+    def numbers(self, table: Table) -> FloatArray:
         """What an answer is made of: class probabilities, shape (n, K), or values, shape (n, 1)."""
-        if table.n_rows <= self._rows_at_once:
+        if table.n_rows <= self.rows_at_once:
             return self._answered(table)
-        some = (np.asfortranarray(table.values[rows]) for rows in parts(table.n_rows, self._rows_at_once))
+        some = (np.asfortranarray(table.values[rows]) for rows in parts(table.n_rows, self.rows_at_once))
         return np.concatenate([self._answered(Table(table.columns, values)) for values in some])
 
     def _answered(self, table: Table) -> FloatArray:

@@ -43,7 +43,7 @@ async def _format(
     "/{ref}/coefficients",
     summary="Get the coefficients",
     response_class=Response,
-    responses=errors(404, 409, 422)
+    responses=errors(404, 409, 413, 422)
     | {
         200: {
             "model": Coefficients,
@@ -56,7 +56,8 @@ async def _format(
     },
     operation_id="getCoefficients",
 )
-def get_coefficients(
+async def get_coefficients(
+    request: Request,
     services: ServicesHere,
     who: Reader,
     ref: Reference,
@@ -73,9 +74,13 @@ def get_coefficients(
     and PostgreSQL as by the model; a number whose powers are beyond what they can reckon with makes a row's answer
     NULL.
     """
-    model = services.serving.get(who.workspace, ref)
-    if wanted == "text":
-        return Response(formula_text(model), media_type="text/plain; charset=utf-8")
-    if wanted == "sql":
-        return Response(sql_text(model, source), media_type="application/sql")
-    return Response(encode_json(coefficients_json(model, level)), media_type="application/json")
+
+    def found() -> Response:
+        model = services.serving.get(who.workspace, ref)
+        if wanted == "text":
+            return Response(formula_text(model), media_type="text/plain; charset=utf-8")
+        if wanted == "sql":
+            return Response(sql_text(model, source), media_type="application/sql")
+        return Response(encode_json(coefficients_json(model, level)), media_type="application/json")
+
+    return await services.long_answers.make(request.receive, found)

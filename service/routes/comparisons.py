@@ -41,7 +41,7 @@ async def _wanted(
     summary="Compare two versions",
     response_model=Comparison,
     response_model_exclude_unset=True,
-    responses=errors(404, 409, 422),
+    responses=errors(404, 409, 413, 422),
     operation_id="compareVersions",
 )
 async def compare_versions(

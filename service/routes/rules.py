@@ -63,15 +63,18 @@ async def _format(
     return format
 
 
-class _Stored(NamedTuple):
-    """Which stored rows play a part, and of how many rules a surrogate is wanted."""
+class _Asked(NamedTuple):
+    """How the rules are written, which stored rows play a part, and of how many rules a surrogate is wanted."""
 
+    format: RulesFormat
+    sql: Sql
     dataset: str | None
     surrogate: int | None
 
 
-async def _stored(
+async def _asked(
     request: Request,
+    sql: AsSql,
     format: Annotated[RulesFormat, Depends(_format)],  # noqa: A002 - the parameter's name on the wire
     dataset: Annotated[
         str | None,
@@ -90,17 +93,17 @@ async def _stored(
             "`dataset`, or of that which it learned from, with how faithful they are; of any model",
         ),
     ] = None,
-) -> _Stored:
+) -> _Asked:
     if surrogate is not None:
         if format != "json":
             refuse_as_text(format)
         refuse_without_effect(request.query_params, ("cursor", "limit"), f"surrogate={surrogate}")
     elif dataset is not None and format != "json":
         refuse_dataset(format)
-    return _Stored(dataset, surrogate)
+    return _Asked(format, sql, dataset, surrogate)
 
 
-OnStored = Annotated[_Stored, Depends(_stored)]
+Asked = Annotated[_Asked, Depends(_asked)]
 
 _MEDIA_TYPES = {"text": "text/plain", "markdown": "text/markdown", "sql": "application/sql"}
 _TEXT = {"schema": {"type": "string"}}
@@ -120,14 +123,13 @@ _TEXT = {"schema": {"type": "string"}}
     },
     operation_id="getRules",
 )
-def get_rules(
+async def get_rules(
+    request: Request,
     services: ServicesHere,
     who: Reader,
     ref: Reference,
     page: Paged,
-    sql: AsSql,
-    stored: OnStored,
-    format: Annotated[RulesFormat, Depends(_format)],  # noqa: A002 - the parameter's name on the wire
+    asked: Asked,
     simplify: Annotated[
         bool,
         Query(
@@ -142,18 +144,24 @@ def get_rules(
     Of an ordered rule set its own rules: the first that covers a row answers it, the last is the default.
     As JSON page by page, in the other formats all at once. Parameters without effect in a format are refused.
     """
-    model = services.serving.get(who.workspace, ref)
-    shelf = Shelf(services.store, services.blobs)
-    if stored.surrogate is not None:
-        found = surrogate_rules(shelf, model, stored.dataset, stored.surrogate, simplify=simplify)
-        return Response(encode_json(found), media_type="application/json")
-    if stored.dataset is not None:
-        if simplify:
-            refuse_simplified()
-        return Response(encode_json(rules_on(shelf, model, stored.dataset, page)), media_type="application/json")
-    if format == "json":
-        return Response(encode_json(rules_json(model, page, simplify=simplify)), media_type="application/json")
-    return Response(rules_text(model, format, sql, simplify=simplify), media_type=_MEDIA_TYPES[format])
+
+    def found() -> Response:
+        model = services.serving.get(who.workspace, ref)
+        shelf = Shelf(services.store, services.blobs)
+        if asked.surrogate is not None:
+            rules = surrogate_rules(shelf, model, asked.dataset, asked.surrogate, simplify=simplify)
+            return Response(encode_json(rules), media_type="application/json")
+        if asked.dataset is not None:
+            if simplify:
+                refuse_simplified()
+            return Response(encode_json(rules_on(shelf, model, asked.dataset, page)), media_type="application/json")
+        if asked.format == "json":
+            return Response(encode_json(rules_json(model, page, simplify=simplify)), media_type="application/json")
+        return Response(
+            rules_text(model, asked.format, asked.sql, simplify=simplify), media_type=_MEDIA_TYPES[asked.format]
+        )
+
+    return await services.long_answers.make(request.receive, found)
 
 
 @router.get(
@@ -163,7 +171,8 @@ def get_rules(
     responses=errors(404, 409, 413, 422) | {200: {"model": RowsOfRule, "description": "A page of the rule's rows"}},
     operation_id="getRowsOfRule",
 )
-def get_rows_of_rule(
+async def get_rows_of_rule(
+    request: Request,
     services: ServicesHere,
     who: Trainer,
     ref: Reference,
@@ -180,7 +189,10 @@ def get_rows_of_rule(
     Of the dataset that the version learned from only the rows that it learned from: those with a target and a
     weight above 0. A row that is divided, since a value is missing, belongs to several rules by its shares.
     """
-    model = services.serving.get(who.workspace, ref)
-    shelf = Shelf(services.store, services.blobs)
-    found = rows_of(shelf, model, rule_id, dataset_id=dataset, offset=offset, limit=limit)
-    return Response(encode_json(found), media_type="application/json")
+
+    def found() -> bytes:
+        model = services.serving.get(who.workspace, ref)
+        shelf = Shelf(services.store, services.blobs)
+        return encode_json(rows_of(shelf, model, rule_id, dataset_id=dataset, offset=offset, limit=limit))
+
+    return Response(await services.long_answers.make(request.receive, found), media_type="application/json")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Body, Response
+from fastapi import Body, Request, Response
 
 from service.deps import Predictor, ServicesHere
 from service.operations.explanation.reasoning import Rows
@@ -28,7 +28,8 @@ _EXAMPLE = {"row": {"bits": [0, 1, 1]}}
     | {200: {"model": Steps, "description": "One answer to each step, in order, and the state after the last"}},
     operation_id="feedSteps",
 )
-def feed_steps(
+async def feed_steps(
+    request: Request,
     services: ServicesHere,
     who: Predictor,
     ref: Reference,
@@ -41,7 +42,10 @@ def feed_steps(
     `state` of an answer back with the steps that follow. It belongs to the version that made it, so name that
     (`name:3`) where an alias may move meanwhile (409).
     """
-    model = services.serving.get(who.workspace, ref)
-    services.metrics.add_rows(1)
-    rows = Rows([body.row], body.unseen, body.strict)
-    return Response(encode_json(feed(model, rows, body.state)), media_type="application/json")
+
+    def fed() -> bytes:
+        model = services.serving.get(who.workspace, ref)
+        services.metrics.add_rows(1)
+        return encode_json(feed(model, Rows([body.row], body.unseen, body.strict), body.state))
+
+    return Response(await services.long_answers.make(request.receive, fed), media_type="application/json")

@@ -49,7 +49,7 @@ Viewed = Annotated[View, Depends(_view)]
     "/{ref}/tree",
     summary="Get the tree",
     response_class=Response,
-    responses=errors(404, 409, 422)
+    responses=errors(404, 409, 413, 422)
     | {
         200: {
             "model": Tree,
@@ -59,7 +59,7 @@ Viewed = Annotated[View, Depends(_view)]
     },
     operation_id="getTree",
 )
-def get_tree(
+async def get_tree(
     request: Request,
     services: ServicesHere,
     who: Reader,
@@ -80,10 +80,14 @@ def get_tree(
     """
     idle = ("max_depth", "max_leaves", "layout") if format == "json" else ("levels",)
     refuse_without_effect(request.query_params, idle, f"format={format}")
-    model = services.serving.get(who.workspace, ref)
-    if format == "json":
-        return Response(encode_json(tree_json(model, view.node, levels)), media_type="application/json")
-    return _svg(tree_picture(model, view))
+
+    def found() -> Response:
+        model = services.serving.get(who.workspace, ref)
+        if format == "json":
+            return Response(encode_json(tree_json(model, view.node, levels)), media_type="application/json")
+        return _svg(tree_picture(model, view))
+
+    return await services.long_answers.make(request.receive, found)
 
 
 @router.post(
@@ -94,7 +98,8 @@ def get_tree(
     | {200: {"description": "The picture", "content": {"image/svg+xml": {"schema": {"type": "string"}}}}},
     operation_id="drawRow",
 )
-def draw_row(
+async def draw_row(
+    request: Request,
     services: ServicesHere,
     who: Predictor,
     ref: Reference,
@@ -105,9 +110,12 @@ def draw_row(
 
     The row stands in the body, not in the address, so that it is in no log.
     """
-    model = services.serving.get(who.workspace, ref)
     options = Options(unseen=wanted.unseen, missing=wanted.missing, strict=wanted.strict)
-    return _svg(lit_picture(model, view, wanted.row, options))
+
+    def drawn() -> Response:
+        return _svg(lit_picture(services.serving.get(who.workspace, ref), view, wanted.row, options))
+
+    return await services.long_answers.make(request.receive, drawn)
 
 
 def _svg(picture: str) -> Response:

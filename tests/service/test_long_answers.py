@@ -129,7 +129,7 @@ def test_the_answer_of_a_caller_who_has_gone_away_is_not_made(
         return original(self, table)
 
     monkeypatch.setattr(ServedModel, "_answered", answered)
-    monkeypatch.setattr(ServedModel, "_rows_at_once", 1)
+    monkeypatch.setattr(ServedModel, "rows_at_once", 1)
     turns, in_flight = front.services.long_answers._turns, front.services.in_flight
     free = turns._free
     with httpx.Client(base_url=client.base_url, trust_env=False) as other:
@@ -148,7 +148,7 @@ def test_an_answer_that_takes_too_much_is_refused_with_the_rows_that_fit(
     front: Front, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(front.services.long_answers, "_seconds", 0.0)
-    monkeypatch.setattr(ServedModel, "_rows_at_once", 7)
+    monkeypatch.setattr(ServedModel, "rows_at_once", 7)
     refused = client.post(FOREST, content=GAPS, headers=JSON)
     assert refused.status_code == 413
     assert refused.json()["detail"].startswith("7 of the 900 rows took 0 seconds of a processor, which is the most")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from learners.table import Series
 from learners.trees.estimator import FittedTree, TreeEstimator
 from learners.types import IntArray
 from service.errors import Conflict, Fault, Invalid, TooLarge
-from service.operations.long_work import pause
+from service.operations.long_work import Amount, parts, pause
 from service.operations.served import ServedModel
 from service.operations.stored_rows import Shelf, StoredRows, read_stored, unfit
 
@@ -84,7 +84,7 @@ def shuffled_importances(shelf: Shelf, model: ServedModel, wanted: Shuffled) -> 
                 metric=wanted.metric,
                 repeats=wanted.repeats,
                 seed=wanted.seed,
-                pause=partial(pause, what="columns"),
+                division=_Turns(model, len(rows), wanted.repeats).of,
             )
     except ParameterError as error:
         raise Invalid(f"The request is not valid: {error}", [Fault(str(error), parameter=error.field)]) from None
@@ -104,6 +104,22 @@ def shuffled_importances(shelf: Shelf, model: ServedModel, wanted: Shuffled) -> 
         "n_rows": len(rows),
         "importances": listed,
     }
+
+
+class _Turns:
+    """The rows, and then those of all shuffles, in parts."""
+
+    def __init__(self, model: ServedModel, n_rows: int, repeats: int) -> None:
+        self._first = model.rows_at_once
+        count = n_rows * (1 + len(model.learner.columns_) * repeats)
+        self._amount = Amount("answers", "n_rows", count=count, asked=n_rows)
+
+    def of(self, rows: int) -> Iterator[slice]:
+        """So many more rows."""
+        if self._amount.before:
+            pause(0, rows, self._amount)
+        yield from parts(rows, self._first, self._amount)
+        self._amount = replace(self._amount, before=self._amount.before + rows)
 
 
 def _drawn(read: StoredRows, wanted: Shuffled) -> IntArray:

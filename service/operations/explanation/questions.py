@@ -12,6 +12,7 @@ from learners.table import Table
 from learners.types import Scalar
 from service.errors import Fault, Invalid
 from service.operations.explanation.reasoning import Describe, Rows, reason_about, tree_of
+from service.operations.long_work import pause
 from service.operations.served import ServedModel
 
 
@@ -44,7 +45,7 @@ def ask_next(
         if utility is not None and target.is_numeric:
             raise ParameterError("utilities are of decisions on classes; the model is a regression", field="utility")
         utilities = utility_matrix(utility, target) if model.decision is None else model.decision.utility
-        found = next_question(model.learner, table, costs, utilities)
+        found = next_question(model.learner, table, costs, utilities, pause)
         return [_record(question, model.identity.classes) for question in found]
 
     return reason_about(model, sent, describe, reason)

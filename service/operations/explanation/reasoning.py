@@ -15,7 +15,6 @@ from learners.errors import LearnerError, ParameterError
 from learners.rules.fitted import FittedRules
 from learners.table import Table
 from learners.trees.estimator import FittedTree
-from learners.types import FloatArray
 from service.errors import Conflict, Fault, Invalid, ServiceError, TooLarge
 from service.operations.predict import MAX_NAMES, refuse_if_all_bad, tell_unseen, with_faults
 from service.operations.rows import Encoded, Options, encode_records, missing_columns
@@ -69,8 +68,7 @@ def reason_about(model: ServedModel, sent: Rows, describe: Describe, reason: Rea
     for at, row in enumerate(good):
         if row in encoded.unseen and options.unseen == "other":
             tell_unseen(reasons[at], dict(encoded.unseen[row]))
-    with uncompiled():
-        answers = _answers(model, table)
+    answers = _answers(model, table)
     warnings = warnings_of(encoded, model, options)
     by_row = {row: {"row": row, **answers[at], **reasons[at], **warnings.get(row, {})} for at, row in enumerate(good)}
     for row, faults in encoded.faults.items():
@@ -157,13 +155,11 @@ def refusal(model: ServedModel, error: LearnerError) -> ServiceError:
 def _answers(model: ServedModel, table: Table) -> list[dict[str, Any]]:
     if not table.n_rows:
         return []
-    learner = model.learner
-    if isinstance(learner, Classifier):
-        shares = learner.predict_proba(table)
-        pairs = zip(model.decided(shares), shares.tolist(), strict=True)
-        return [label | {"probabilities": row} for label, row in pairs]
-    values: FloatArray = np.asarray(learner.predict(table), dtype=np.float64)
-    return [{"value": value} for value in values.tolist()]
+    numbers = model.numbers(table)
+    if not isinstance(model.learner, Classifier):
+        return [{"value": value} for value in numbers[:, 0].tolist()]
+    pairs = zip(model.decided(numbers), numbers.tolist(), strict=True)
+    return [label | {"probabilities": row} for label, row in pairs]
 
 
 def warnings_of(encoded: Encoded, model: ServedModel, options: Options) -> dict[int, dict[str, Any]]:

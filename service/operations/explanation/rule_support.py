@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 from learners.base import Learner
@@ -14,8 +15,11 @@ from service.errors import Fault, Invalid, NotFound
 from service.formats.table_file import rows
 from service.operations.explanation.positions import decode_position
 from service.operations.explanation.rules import Paging, page_json, rules_of_model
+from service.operations.long_work import Amount, pause
 from service.operations.served import ServedModel
 from service.operations.stored_rows import Shelf, StoredRows, read_stored, unfit
+
+_pause = partial(pause, amount=Amount(parameter="dataset"))
 
 
 def rules_on(shelf: Shelf, model: ServedModel, dataset_id: str, paging: Paging) -> dict[str, Any]:
@@ -29,7 +33,7 @@ def rules_on(shelf: Shelf, model: ServedModel, dataset_id: str, paging: Paging) 
     rules = rules_of_model(model)
     read = read_stored(shelf, model, dataset_id)
     try:
-        found = supports(model.learner, rules, read.table, read.truth, read.weights)
+        found = supports(model.learner, rules, read.table, read.truth, read.weights, _pause)
     except LearnerError as error:
         raise unfit(error) from None
     end = first + paging.limit
@@ -95,7 +99,7 @@ def rows_of(
 
 def _numbers(learner: Learner, rules: RuleSet, place: int, read: StoredRows) -> tuple[IntArray, FloatArray]:
     try:
-        numbers, shares = rows_of_rule(learner, rules, place, read.table)
+        numbers, shares = rows_of_rule(learner, rules, place, read.table, _pause)
     except LearnerError as error:
         raise unfit(error) from None
     counted = read.weights[numbers] > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from learners.errors import LearnerError
@@ -12,8 +13,11 @@ from learners.rules.rule import RuleSet
 from learners.rules.sql.statements import case_expression, select_statement
 from service.errors import Conflict, Fault
 from service.operations.explanation.positions import decode_position, encode_position
+from service.operations.long_work import Amount, pause
 from service.operations.served import ServedModel
 
+#: Between rules that are merged.
+pause_among_rules = partial(pause, amount=Amount("rules", "simplify"))
 RuleFormat = Literal["text", "markdown", "sql"]
 SqlForm = Literal["select", "case"]
 
@@ -96,7 +100,7 @@ def rules_of_model(model: ServedModel, *, simplify: bool = False, part: range | 
         Conflict: it has none.
     """
     try:
-        return rules_of(model.learner, simplify=simplify, part=part)
+        return rules_of(model.learner, simplify=simplify, part=part, pause=pause_among_rules)
     except LearnerError as error:
         said = f"{error}; surrogate=16 asks for at most 16 rules of a tree in its place"
         raise Conflict(f"The model has no rules: {said}", [Fault(said, parameter="ref")]) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -14,6 +15,8 @@ from learners.rules.access import rules_of
 from learners.surrogate import surrogate_of
 from learners.types import IntArray
 from service.errors import Fault, Invalid, TooLarge
+from service.operations.long_work import Amount, parts
+from service.operations.explanation.rules import pause_among_rules
 from service.operations.served import ServedModel
 from service.operations.stored_rows import Shelf, StoredRows, read_stored, unfit
 
@@ -44,10 +47,11 @@ def surrogate_rules(
         asked = model.learner.check_table(read.table)
         rows = _drawn(read, step_facts(asked.take(np.zeros(0, np.int64))).n_columns)
         with uncompiled():
-            found = surrogate_of(model.learner, asked.take(rows), max_leaves=max_rules)
+            division = partial(parts, first=model.rows_at_once, amount=Amount(parameter="dataset"))
+            found = surrogate_of(model.learner, asked.take(rows), max_leaves=max_rules, division=division)
     except LearnerError as error:
         raise unfit(error) from None
-    rules = rules_of(found.tree, simplify=simplify)
+    rules = rules_of(found.tree, simplify=simplify, pause=pause_among_rules)
     told = {
         "dataset": read.to_json(),
         "n_rows": len(rows),
