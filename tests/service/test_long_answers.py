@@ -19,6 +19,7 @@ from service.front import PREFIX, SUFFIX, Front
 from service.operations.answering import IN_THREAD
 from service.operations.served import ServedModel
 from service.settings import Settings
+from service.web.long_answers import LongAnswers
 from service.web.protocol import ProblemProtocol
 from tests.service.running import Api
 from tests.service.serving import served_app
@@ -38,6 +39,8 @@ def trained(shared_api: Api) -> Settings:
     uploaded = shared_api.upload(table_path("weather-numeric.csv").read_bytes(), name="weather").json()
     learner = {"learner": "random-forest-classifier", "parameters": {"members": 20, "seed": 1}}
     train(shared_api, uploaded["id"], target="play", name="forest", features=["temperature", "humidity"], **learner)
+    for features in (["temperature", "humidity"], ["humidity", "outlook"]):
+        train(shared_api, uploaded["id"], target="play", name="tree", features=features)
     return Settings(data=shared_api.settings.data)
 
 
@@ -155,16 +158,63 @@ def test_an_answer_that_takes_too_much_is_refused_with_the_rows_that_fit(
     assert refused.json()["errors"][0]["allowed"] == 7
 
 
-def test_importances_are_refused_between_columns(
-    front: Front, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("path", "sent", "parameter"),
+    [
+        ("forest/importances?kind=permutation&dataset={dataset}", None, "n_rows"),
+        ("tree/question", {"rows": [{}] * 3}, "rows"),
+        ("tree/counterfactuals", {"rows": [{}] * 3, "wanted": "yes"}, "rows"),
+        ("tree:1/comparison?with=tree:2", None, "with"),
+        ("forest/comparison?with=tree:2&dataset={dataset}", None, "n_rows"),
+        ("tree/rules?simplify=true", None, "simplify"),
+        ("tree/rules?dataset={dataset}", None, "dataset"),
+        ("tree/rules/{rule}/rows", None, "dataset"),
+        ("forest/rules?surrogate=4", None, "dataset"),
+    ],
+)
+def test_every_long_answer_that_takes_too_much_is_refused_by_what_asks_for_less(
+    front: Front,
+    client: httpx.Client,
+    monkeypatch: pytest.MonkeyPatch,
+    path: str,
+    sent: dict[str, Any] | None,
+    parameter: str,
 ) -> None:
     dataset = client.get("/api/v1/datasets").json()["items"][0]["id"]
-    address = f"{PREFIX}forest/importances?kind=permutation&dataset={dataset}"
-    assert client.get(address).status_code == 200
+    rule = client.get(f"{PREFIX}tree/rules").json()["rules"][0]["id"]
+    address = PREFIX + path.format(dataset=dataset, rule=rule)
+
+    def asked() -> httpx.Response:
+        return client.get(address) if sent is None else client.post(address, json=sent)
+
+    answer = asked()
+    assert answer.status_code == 200
+    monkeypatch.setattr(ServedModel, "rows_at_once", 1)
+    assert asked().content == answer.content
     monkeypatch.setattr(front.services.long_answers, "_seconds", -1.0)
-    refused = client.get(address)
+    refused = asked()
     assert refused.status_code == 413
-    assert refused.json()["detail"].startswith("Of the 2 columns the first takes more than")
+    assert [fault["parameter"] for fault in refused.json()["errors"]] == [parameter]
+    assert "-1 seconds of a processor, which is the most for one request" in refused.json()["detail"]
+
+
+def test_what_takes_no_pause_is_made_in_turns_too(
+    front: Front, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    original = LongAnswers.make
+
+    async def noting(self: LongAnswers, receive: Any, make: Any, seconds: float | None = None) -> Any:
+        made.append(make.__qualname__)
+        return await original(self, receive, make, seconds)
+
+    monkeypatch.setattr(LongAnswers, "make", noting)
+    for path in ("tree/rules?format=sql", "tree/tree", "tree/tree?format=svg"):
+        assert client.get(PREFIX + path).status_code == 200
+    assert client.post(f"{PREFIX}tree/tree", json={"row": {}}).status_code == 200
+    assert client.get(f"{PREFIX}tree/coefficients").status_code == 409
+    assert client.post(f"{PREFIX}tree/steps", json={"row": {}}).status_code == 409
+    assert len(made) == 6
 
 
 @pytest.mark.parametrize(

@@ -95,3 +95,16 @@ def test_sequences_that_are_equally_long_in_a_row_change_places_among_rows_of_on
     told, idle = permutation_importance(model, table, target, repeats=3)
     assert told.mean > 0.5
     assert abs(idle.mean) < 0.1 * told.mean
+
+
+def test_rows_may_be_answered_in_any_parts():
+    X, y = iris()
+    model, sizes = DecisionTreeClassifier().fit(X, y), []
+    whole = permutation_importance(model, X, y, repeats=2)
+
+    def division(rows):
+        sizes.append(rows)
+        yield from (slice(first, first + 7) for first in range(0, rows, 7))
+
+    assert permutation_importance(model, X, y, repeats=2, division=division) == whole
+    assert sizes == [150, *[300] * 4]

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from learners.reasons import support
 from learners.reasons.support import rows_of_rule, supports
 from learners.rules import rules_of
 from learners.rules.classifier import RuleSetClassifier
@@ -86,3 +87,30 @@ def test_no_rows_support_nothing():
     rules = rules_of(model)
     assert [one.rows for one in supports(model, rules, nothing, np.zeros(0))] == [0, 0]
     assert rows_of_rule(model, rules, 0, nothing)[0].tolist() == []
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 60), st.integers(1, 60))
+def test_figures_do_not_depend_on_how_many_rows_are_looked_at_together(seed, rows, shares):
+    model, rng = random_model(seed)
+    rules, table, actual = rules_of(model), random_rows(rng, 40, 0.3), rng.integers(-1, 3, 40).astype(float)
+    weights = rng.random(40)
+    whole = supports(model, rules, table, actual, weights), rows_of_rule(model, rules, 0, table)
+    paused = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(support, "_ROWS_AT_ONCE", rows)
+        patched.setattr(support, "_SHARES_AT_ONCE", shares)
+        assert supports(model, rules, table, actual, weights, lambda *told: paused.append(told)) == whole[0]
+        for one, other in zip(rows_of_rule(model, rules, 0, table), whole[1], strict=True):
+            assert one.tolist() == other.tolist()
+    assert paused == sorted(set(paused))
+    assert all(0 <= done < count == 40 for done, count in paused)
+
+
+def test_rows_of_gaps_take_no_more_memory_than_some_shares():
+    """A share of each of 2,000 leaves for each of 20,000 rows would be 960 MB."""
+    rng = np.random.default_rng(0)
+    model = DecisionTreeClassifier(max_leaves=2000).fit(rng.normal(size=(8000, 4)), rng.integers(0, 2, 8000))
+    table = Table(model.columns_, np.full((20_000, 4), np.nan))
+    most = [len(part.rows) for _, part in zip(range(3), support.covered(model, rules_of(model), table), strict=False)]
+    assert max(most) <= support._SHARES_AT_ONCE

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.errors import TooLarge
+from service.errors import Fault, TooLarge
 from service.operations import long_work
-from service.operations.long_work import Abandoned, LongWork, Turns, parts, pause
+from service.operations.long_work import Abandoned, Amount, LongWork, Turns, parts, pause
 
 
 class Clock:
@@ -76,6 +76,18 @@ def test_what_takes_too_much_is_refused_with_the_rows_that_fit(clock, turns):
     with pytest.raises(TooLarge, match="15 of the 100 rows took 5 seconds") as refused:
         turns.submit(LongWork(turns, 5.0), make).result()
     assert refused.value.faults[0].allowed == 15
+
+
+def test_who_asked_by_another_parameter_is_told_how_much_of_it_fits(clock, turns):
+    def make():
+        for before in (0, 100, 200):
+            for _ in parts(100, 10, Amount("answers", "n_rows", before=before, count=300, asked=30)):
+                clock.now += 0.3
+
+    told = "110 of the 300 answers took 3.2 seconds .* for one request; give n_rows up to 11$"
+    with pytest.raises(TooLarge, match=told) as refused:
+        turns.submit(LongWork(turns, 3.2), make).result()
+    assert refused.value.faults == (Fault("too much work", parameter="n_rows", allowed=11),)
 
 
 def test_the_time_that_others_take_does_not_count(clock, turns):
