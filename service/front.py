@@ -28,8 +28,9 @@ from service.operations.answering import IN_THREAD, answer_arrow, answer_csv, an
 from service.operations.predict import Bounds, Describe
 from service.operations.served import ServedModel
 from service.services import Services
+from service.web.backlog import Backlog
 from service.web.observing import request_id_of, safe_headers
-from service.web.offered import AT_ONCE, LIMITS, AtOnce
+from service.web.offered import AT_ONCE, BACKLOG, LIMITS, AtOnce
 
 PREFIX, SUFFIX = "/api/v1/models/", "/predictions"
 #: The route's template, under which its requests are counted.
@@ -83,6 +84,7 @@ class Front:
         elif scope["type"] == "lifespan" and "state" in scope:
             scope["state"][AT_ONCE] = AtOnce(self.admit, self.at_once)
             scope["state"][LIMITS] = self.services.settings.limits
+            scope["state"][BACKLOG] = Backlog(self.services.settings.limits.unsent_bytes)
         await self.app(scope, receive, send)
 
     def admit(self, target: bytes, headers: Headers) -> Asked | None:

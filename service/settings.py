@@ -62,6 +62,12 @@ class Limits(BaseModel):
         description="most processor time that the answer to one request may take, in seconds; of one that is sent in "
         "pieces the first rows",
     )
+    unsent_bytes: int = Field(
+        default=256 * _MIB,
+        ge=_MIB,
+        description="most memory that answers hold whose clients do not take them, in bytes of each process; past it "
+        "the slowest are broken off",
+    )
     requests_in_flight: int = Field(default=256, ge=1, description="most requests that one process answers at a time")
     job_seconds: float = Field(default=86_400.0, gt=0, description="longest time of one part of a job, in seconds")
     job_memory_bytes: int = Field(

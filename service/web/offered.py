@@ -11,6 +11,8 @@ from service.web.request_head import Headers
 AT_ONCE = "rulewood.at_once"
 #: The name of the app's :class:`~service.settings.Limits` in the lifespan's state.
 LIMITS = "rulewood.limits"
+#: The name of the process's :class:`~service.web.backlog.Backlog` there.
+BACKLOG = "rulewood.backlog"
 
 
 class AtOnce(NamedTuple):
