@@ -25,6 +25,7 @@ from service.operations.submission.selection import MAX_FITS
 from service.registry import NAME_LENGTH
 from service.schemas.reasons import MAX_COUNT
 from service.settings import Limits, Settings
+from service.web.protocol import LEAST_RATE, STALLED_SECONDS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
 
@@ -79,6 +80,12 @@ def fixed() -> Iterator[str]:
     yield f"| fits of a job `select` | {MAX_FITS:,} |"
     answers = f"{MAX_ANSWERS:,} of a tree, {MAX_SLOW_ANSWERS:,} of other models"
     yield f"| rows times columns times repeats of importances by permutation | {answers} |"
+    yield ""
+    yield "| of a connection, which ends past it | |"
+    yield "|---|---|"
+    seconds = f"{STALLED_SECONDS:g} seconds"
+    yield f"| in which a request's head must come, and nothing of an answer may be taken | {seconds} |"
+    yield f"| bytes a second of a body, at least, over such a time | {LEAST_RATE} |"
 
 
 def test_the_page_tells_every_setting() -> None:
