@@ -15,8 +15,8 @@ from learners.rules.access import rules_of
 from learners.surrogate import surrogate_of
 from learners.types import IntArray
 from service.errors import Fault, Invalid, TooLarge
-from service.operations.long_work import Amount, parts
 from service.operations.explanation.rules import pause_among_rules
+from service.operations.long_work import Amount, parts
 from service.operations.served import ServedModel
 from service.operations.stored_rows import Shelf, StoredRows, read_stored, unfit
 

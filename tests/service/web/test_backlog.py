@@ -14,7 +14,8 @@ from starlette.types import Receive, Scope, Send
 
 from service.web import backlog as module
 from service.web.backlog import Backlog
-from service.web.protocol import BACKLOG, ProblemProtocol
+from service.web.offered import BACKLOG
+from service.web.protocol import ProblemProtocol
 from tests.service.serving import served_app
 from tests.service.web.connections import Line, Written
 
