@@ -17,15 +17,14 @@ import asyncio
 from typing import Any
 
 import httptools
-from uvicorn._types import ASGI3Application
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from service.errors import BadRequest, RequestTimeout, ServiceError
 from service.settings import Limits
-from service.web.backlog import Backlog
 from service.web.joined_writes import JoinedWrites
-from service.web.offered import AT_ONCE, BACKLOG, LIMITS, AtOnce
+from service.web.offered import AT_ONCE, LIMITS, AtOnce
 from service.web.request_head import check_head, check_size, too_large
+from service.web.taken import TakenProtocol
 from service.web.whole_body import WholeBody, whole_body
 from service.web.written import written_at_once, written_refusal
 
@@ -46,14 +45,13 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _DEFAULT_LIMITS = Limits()
 
 
-class ProblemProtocol(HttpToolsProtocol):
+class ProblemProtocol(TakenProtocol):
     """What listens on a connection."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self._at_once: AtOnce | None = self.app_state.get(AT_ONCE)
         self._limits: Limits = self.app_state.get(LIMITS, _DEFAULT_LIMITS)
-        self._backlog: Backlog = self.app_state.get(BACKLOG) or Backlog()
         self._max_head, self._max_fields = self._limits.head_bytes, self._limits.head_fields
         self._admitted: Any = None
         #: What has come of a body that may be answered at once; None where there is no such request.
@@ -73,8 +71,6 @@ class ProblemProtocol(HttpToolsProtocol):
         self._stalled: asyncio.TimerHandle | None = None
         #: Bytes that came since that was set.
         self._came = 0
-        #: The request whose task was begun last; those of :attr:`pipeline` wait for it.
-        self._running: RequestResponseCycle | None = None
         #: Whether a request was answered since the last look; bytes that waited to be sent then, and for how long.
         self._is_used = False
         #: The next question to a client that sends no more.
@@ -234,7 +230,6 @@ class ProblemProtocol(HttpToolsProtocol):
         self._unset_stalled()
         if self._asking is not None:
             self._asking.cancel()
-        self._backlog.discard(self.transport)
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
 
@@ -296,27 +291,6 @@ class ProblemProtocol(HttpToolsProtocol):
         # Of an answer to HEAD the head is all that is written.
         if cycle is not None and cycle.scope["method"] != "HEAD" and not isinstance(cycle.transport, JoinedWrites):
             cycle.transport = JoinedWrites(cycle.transport)
-
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        if self.flow.write_paused:  # nothing is made for who does not take what is there
-            self.flow.pause_reading()
-            self.pipeline.append((cycle, app))
-            return
-        self._running = cycle
-        super()._start_asgi_task(cycle, app)
-
-    def pause_writing(self) -> None:
-        """The client does not take what was written as fast as it was."""
-        super().pause_writing()
-        self._backlog.add(self.transport, self.loop)
-
-    def resume_writing(self) -> None:
-        """Nearly all of it is taken: go on with an answer that is sent in pieces, or with what was asked next."""
-        super().resume_writing()
-        self._backlog.discard(self.transport)
-        if self.pipeline and (self._running is None or self._running.response_complete):
-            self.flow.resume_reading()
-            self._start_asgi_task(*self.pipeline.pop())
 
     def _release(self) -> None:
         """Give what was held to the app."""
