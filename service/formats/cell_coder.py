@@ -36,14 +36,20 @@ class CellCoder:
     ) -> None:
         self.column = column
         self._known_width = width
-        is_text = "" in column.levels or column.kind is Kind.TEXT
-        self._tokens = tokens - ({""} if is_text else frozenset())
+        self._has_empty_token = "" in tokens
+        self._is_text = "" in column.levels or column.kind is Kind.TEXT
+        self._tokens = tokens - ({""} if self._is_text else frozenset())
         self._syntax = syntax
         self._lookup: dict[Any, float] = {level: float(code) for code, level in enumerate(column.levels)}
         self._lookup |= dict.fromkeys(self._tokens, MISSING)
         self._lookup[None] = MISSING
         #: Whether an empty text is missing, and none that is a number.
         self._has_plain_tokens = "" in self._tokens and all(parse_number(token) is None for token in self._tokens)
+
+    @property
+    def takes_empty_text(self) -> bool:
+        """Whether an empty cell of CSV is an empty text, as upload read it: it is no missing token, but a text here."""
+        return not self._has_empty_token and self._is_text
 
     @property
     def allowed(self) -> Any:

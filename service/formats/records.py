@@ -134,6 +134,19 @@ class RowEncoder:
         encoded.ignored_columns = [name for name in names if name not in self._known]
         return encoded
 
+    def fill_empty(self, names: Sequence[str], data: Sequence[list[str | None]]) -> None:
+        """Put an empty text, as upload does, in empty cells of CSV where those are not what is missing, but a text.
+
+        Args:
+            names: of the columns sent.
+            data: their cells, row by row, None where empty; changed in place.
+        """
+        takers = {coder.column.name for coder in self._coders if coder.takes_empty_text}
+        for place in (place for place, name in enumerate(names) if name in takers):
+            for cells in data:
+                if place < len(cells) and cells[place] is None:
+                    cells[place] = ""
+
     def check_names(self, names: Sequence[Any]) -> None:
         """Refuse a header that is no list of distinct texts, or has none of the columns though it names some.
 

@@ -101,6 +101,7 @@ def read_rows(body: bytes, row_format: RowFormat, bounds: Bounds, encoder: RowEn
     rows = read_csv(body, DELIMITERS[row_format])
     encoder.check_names(rows.names)
     check_count(len(rows.data), bounds)
+    encoder.fill_empty(rows.names, rows.data)
     return SentRows(rows.data, rows.lines, rows.names)
 
 

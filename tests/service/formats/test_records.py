@@ -18,6 +18,8 @@ from service.errors import BadRequest, Invalid, UnsupportedMediaType
 from service.formats.record_texts import read_csv
 from service.formats.records import RowEncoder
 from service.formats.written_numbers import NumberSyntax
+from service.operations.predict import Bounds
+from service.operations.row_formats import read_rows
 from tests.service.formats.reading_files import read
 from tests.shared import trap_path
 
@@ -155,6 +157,22 @@ def test_an_empty_text_of_a_column_of_texts_is_one_at_upload_and_later_in_every_
             assert np.array_equal(encoded.values[:, 0], [0, math.nan], equal_nan=True)
             assert not encoded.faults
     assert np.isnan(RowEncoder([Column("x", Kind.SEQUENCE)], [""]).objects([{"x": ""}]).values[0, 0])
+
+
+def test_an_empty_cell_of_csv_is_what_upload_read_it_as():
+    """Where no empty token is declared it is a text; in columns that hold no such text it stays missing."""
+    file = "c,d,n,t\n,p,1,\na,q,2,b\n"
+    options = {"missing_tokens": ["?"], "kinds": {"t": "text"}}
+    assert read(file, **options).cells == {"c": ["", "a"], "d": ["p", "q"], "n": [1, 2], "t": ["", "b"]}
+    columns = [Column("c", Kind.NOMINAL, ("", "a")), Column("d", Kind.NOMINAL, ("p", "q")), Column("n")]
+    for tokens, cells in ((["?"], [0, math.nan, math.nan, 0]), (["", "?"], [math.nan] * 4)):
+        encoder = RowEncoder([*columns, Column("t", Kind.TEXT, ("b",))], tokens)
+        sent = read_rows(b"c,d,n,t\n,,,\n", "csv", Bounds(), encoder)
+        encoded = encoder.matrix(sent.names or [], sent.data, sent.lines)
+        assert np.array_equal(encoded.values, [cells], equal_nan=True)
+        assert not encoded.faults
+        ragged = read_rows(b'c,t\n""\n', "csv", Bounds(), encoder)
+        assert encoder.matrix(ragged.names or [], ragged.data, ragged.lines).faults[0][0].allowed == 2
 
 
 def test_number_syntax():
