@@ -1,7 +1,7 @@
 """Leave-one-out: every row, or every group, is answered by what is learned from all others.
 
 A learner that knows these answers without being fitted n times (nearest neighbours, which pass over
-the row itself; ridge regression, by the diagonal of its hat matrix) says them in ``leave_one_out``.
+the row itself; least squares, by the diagonal of its hat matrix) says them in ``leave_one_out``.
 """
 
 from __future__ import annotations

@@ -8,11 +8,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from learners.base import Capabilities, Progress, Regressor, check_training, check_weights, no_progress, target_numbers
+from learners.linear.design import make_design
 from learners.linear.estimator import Fitted, LinearEstimator
 from learners.linear.explanation import ContributionExplanation, LinearPredictor
 from learners.linear.gaussian import Gaussian
 from learners.linear.inference import Units, of_least_squares
 from learners.linear.least_squares import factor
+from learners.linear.penalty import Penalty
 from learners.linear_function import LARGEST
 from learners.params import choice, learner
 from learners.types import FloatArray, Scalar
@@ -77,6 +79,28 @@ class LinearRegressor(LinearEstimator, Regressor):
         """Intercept and what each column adds, shape (n,)."""
         found: FloatArray = self.linear_predictors(X)[0]
         return found
+
+    @property
+    def leaves_one_out(self) -> bool:
+        """Whether, by its parameters, :meth:`leave_one_out` knows a way that is exact."""
+        return self.penalty == "none" and self.degree == 1
+
+    def leave_one_out(self, X: Any, y: Any, sample_weight: Any = None) -> FloatArray | None:
+        """See :class:`learners.evaluation.leaving_out.LeavesOneOut`.
+
+        Least squares of numbers without gaps, which no unit changes, where no row alone tells a coefficient. A penalty
+        is of variables in units of their deviation, which is another one without a row.
+        """
+        weights = check_weights(sample_weight, X.n_rows)
+        plain = all(column.is_numeric for column in X.columns) and not np.isnan(X.values).any()
+        if not self.leaves_one_out or not plain or not weights.all():
+            return None
+        design = make_design(X, weights, degree=1, gaps=False)
+        if factor(design).rank < X.n_columns:
+            return None
+        numbers = target_numbers(y)
+        errors = Gaussian.of(numbers).left_out(design, Penalty(None), np.zeros(1))[0]
+        return numbers - errors if np.isfinite(errors).all() else None
 
     def _of_scores(self, scores: list[float]) -> list[float]:
         return scores

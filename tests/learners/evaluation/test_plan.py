@@ -16,6 +16,7 @@ from learners.errors import DataError, ParameterError
 from learners.evaluation import Judging, Plan, cross_validate
 from learners.evaluation.folds import dealing_order
 from learners.evaluation.plan import Repeated
+from learners.linear import LinearRegressor
 from learners.neighbors import NearestNeighborsClassifier, NearestNeighborsRegressor
 from learners.table import Column, Kind, Series, Table
 from tests.learners.examples import Majority, Mean
@@ -268,6 +269,33 @@ def test_rows_that_are_weighed_or_have_levels_or_gaps_have_no_fast_path():
     assert learner.leave_one_out(gappy, target) is None
     levels = Table((Column("x", Kind.NOMINAL, tuple("abcdef")),), table.values)
     assert learner.leave_one_out(levels, target) is None
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_least_squares_left_out_one_by_one_and_by_their_hat(weighted, monkeypatch):
+    generator = np.random.default_rng(9)
+    values = generator.normal(size=(30, 3)) * [1, 1e3, 1e-3] + [0, 5e3, 0]
+    target, table = numbers(values @ [1.0, 2e-3, 500.0] + generator.normal(size=30)), Table.from_array(values)
+    judging = Judging(weights=generator.random(30) + 0.2) if weighted else None
+    learner = LinearRegressor()
+    assert learner.leave_one_out(table, target) is not None
+    quick = cross_validate(learner, table, target, Plan("leave-one-out"), judging=judging).results[0]
+    monkeypatch.setattr(LinearRegressor, "leave_one_out", lambda self, *given: None)
+    long = cross_validate(learner, table, target, Plan("leave-one-out"), judging=judging).results[0]
+    assert quick.rows.predicted == pytest.approx(long.rows.predicted, rel=1e-9)
+    assert quick.metrics == pytest.approx(long.metrics, rel=1e-9)
+
+
+def test_least_squares_without_a_formula_have_no_fast_path():
+    target, table = numbers(np.arange(6.0) ** 2), Table.from_array(np.arange(12.0).reshape(6, 2) ** 2)
+    alone = Table.from_array(np.column_stack([np.arange(6.0), np.arange(6) == 2]))  # one row tells a coefficient
+    gappy = Table.from_array(np.array([[0.0], [1], [np.nan], [3], [4], [5]]))
+    twice = Table.from_array(np.repeat(np.arange(6.0)[:, None], 2, axis=1))
+    for other in (alone, gappy, twice):
+        assert LinearRegressor().leave_one_out(other, target) is None
+    for learner in (LinearRegressor(penalty="ridge"), LinearRegressor(degree=2)):
+        assert not learner.leaves_one_out
+        assert learner.leave_one_out(table, target) is None
 
 
 def test_a_group_is_left_out_as_a_whole():
