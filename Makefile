@@ -71,6 +71,7 @@ bench: setup-dev ## run the benchmarks side by side with their peers (long; see 
 soak: setup-dev ## kill, fuzz and load studies (long)
 	$(BIN)/python benchmarks/chaos.py
 	$(BIN)/python benchmarks/fuzz.py
+	$(BIN)/python benchmarks/soak.py
 	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --hypothesis-profile=search tests/learners
 
 lock: ## pin the versions of the current environment's resolution into the lock files

@@ -77,7 +77,7 @@ def fixed() -> Iterator[str]:
     yield "| elsewhere | at most |"
     yield "|---|---|"
     yield f"| characters of the name of a model or alias | {NAME_LENGTH} |"
-    yield f"| fits of a job `select` | {MAX_FITS:,} |"
+    yield f"| fits of a job `select` or `compare` | {MAX_FITS:,} |"
     answers = f"{MAX_ANSWERS:,} of a tree, {MAX_SLOW_ANSWERS:,} of other models"
     yield f"| rows times columns times repeats of importances by permutation | {answers} |"
     yield ""
