@@ -101,6 +101,15 @@ def test_collinear_columns_share_what_they_explain() -> None:
     assert [row.standard_error for row in twice.coefficients()[1:]] == [None] * 3
 
 
+def test_columns_that_nearly_agree_are_told_apart() -> None:
+    """Two columns that differ by 1e-8 of their spread: what depends on the difference alone is found."""
+    random = np.random.default_rng(11)
+    x, z = random.normal(size=(2, 50))
+    model = LinearRegressor().fit(np.column_stack([x, x + 1e-8 * z])[:40], z[:40])
+    assert model.statistics_["rank"] == 3
+    np.testing.assert_allclose(model.predict(np.column_stack([x, x + 1e-8 * z])[40:]), z[40:], atol=1e-5)
+
+
 def test_more_columns_than_rows_have_the_solution_of_least_norm() -> None:
     random = np.random.default_rng(1)
     X, y = random.normal(size=(6, 15)), random.normal(size=6)
