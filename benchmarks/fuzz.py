@@ -38,7 +38,6 @@ from service.demo.road import TABLE, started_service  # noqa: E402
 
 Mutation = Callable[[random.Random, bytes], bytes]
 FUZZING = ROOT / "tests" / "fuzzing"
-JSON = {"Content-Type": "application/json"}
 #: An answer that takes longer is a hang, and ends the run with an exception.
 HANG_SECONDS = 60.0
 GROWTH_MEGABYTES = 50.0
@@ -164,14 +163,16 @@ def malformed(address: str, requests: list[tuple[str, str, bytes]], count: int, 
     with httpx.Client(base_url=address, timeout=HANG_SECONDS, trust_env=False) as client:
         for number in range(count):
             if number % 20 == 0:
-                body = rng.choice([flip, cut, splice])(rng, table)
+                method, path, body = "POST", "/api/v1/datasets", rng.choice([flip, cut, splice])(rng, table)
                 kind = rng.choice(["text/csv", "application/json", "application/octet-stream", "multipart/form-data"])
-                answer = client.post("/api/v1/datasets", content=body, headers={"Content-Type": kind})
             else:
                 method, path, sound = rng.choice(requests)
-                body = rng.choice(MUTATIONS)(rng, sound)
-                answer = client.request(method, path, content=body, headers=JSON)
-            answers.add(answer, body)
+                body, kind = rng.choice(MUTATIONS)(rng, sound), "application/json"
+            try:
+                answers.add(client.request(method, path, content=body, headers={"Content-Type": kind}), body)
+            except httpx.TimeoutException:
+                print(f"body {number} hangs, after {answers}: {method} {path} {kind} {body[:2000]!r}", flush=True)
+                raise
             if (number + 1) % 10_000 == 0:
                 print(f"{number + 1} bodies", file=sys.stderr, flush=True)
     return answers
