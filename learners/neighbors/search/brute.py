@@ -2,7 +2,8 @@
 
 Euclidean distances are first told approximately by a product of matrices,
 ``|x - y|^2 = |x|^2 + |y|^2 - 2 x.y``; missing cells and levels fit in too, see :class:`_Products`. What may be among
-the nearest by the error of that product is measured again, column by column, so the answer is exact.
+the nearest by the error of that product, and by that of the sums that decide, is measured again, column by column, so
+the answer is exact: from a query far off many rows are equally far in double precision, and the first of them counts.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ _MAX_INDICATORS = 256
 _FEW_ROWS = 64
 #: Queries that are not worth one either.
 _FEW_QUERIES = 2
+#: Where more than one pair of so many may be near, all are measured at once.
+_MANY = 8
 _EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -56,7 +59,7 @@ class BruteSearch:
 
     def _block(self, queries: FloatArray, k: int) -> Found:
         candidates = self._products.candidates(queries, k) if self._products is not None else None
-        if candidates is None:
+        if candidates is None or np.count_nonzero(candidates) * _MANY > candidates.size:
             powers = self.powers(queries)
             near = powers <= _kth_bound(powers, k)[:, None]
             asked, rows = np.nonzero(near)
@@ -95,17 +98,27 @@ class _Products:
         rights = self._rows(points)
         self._right = np.ascontiguousarray(rights.T)
         self._largest = float(np.sqrt((rights * rights).sum(axis=1).max()))
+        squares = np.where(known[:, numbers], (points[:, numbers] - self._middle) ** 2, 0.0).sum(axis=1)
+        #: No row's squared distance is more than this and twice the square of the query's own place.
+        self._most = 2.0 * float(squares.max()) + float(
+            (metric.span[numbers] ** 2).sum() + (metric.step[levels] ** 2).sum()
+        )
 
     def candidates(self, queries: FloatArray, k: int) -> BoolArray | None:
         """Which rows may be among the nearest k of each query, shape (m, n); ``None`` where sums are not finite."""
         with np.errstate(over="ignore", invalid="ignore"):
             left = self._queries(queries)
             about = left @ self._right if len(left) > _FEW_QUERIES else self._products_of_few(left)
-            reach = np.sqrt((left * left).sum(axis=1)) * self._largest
+            reach = np.sqrt((left * left).sum(axis=1)) * self._largest + self._most + 2.0 * self._squares(queries)
         if not np.isfinite(reach).all() or not np.isfinite(about).all():
             return None
         error = (left.shape[1] + 8) * 4 * _EPSILON * reach
         return np.asarray(about <= (_kth_bound(about, k) + error)[:, None])
+
+    def _squares(self, points: FloatArray) -> FloatArray:
+        """How far points are from the rows' middle, squared, by the numbers that are known, shape (m,)."""
+        off = points[:, self._numbers] - self._middle
+        return np.where(np.isnan(off), 0.0, off * off).sum(axis=1)
 
     def _products_of_few(self, left: FloatArray) -> FloatArray:
         """The same without the threads of a product of matrices, which cost more than one row's work."""

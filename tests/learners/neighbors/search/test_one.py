@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -164,3 +165,35 @@ def test_without_machine_code_there_is_no_search(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(nearest_one, "loaded", None)
     with pytest.raises(TypeError, match="machine code"):
         search_of(tree, 3, coordinates)
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 6, 8, 12, 14])
+@pytest.mark.parametrize("far", [1e6, 1e12, 1e14, 1e16, 1e30])
+@pytest.mark.parametrize("p", [1.0, 2.0, np.inf])
+def test_of_rows_that_are_equally_far_in_doubles_the_first_is_told(n_columns: int, far: float, p: float) -> None:
+    generator = np.random.default_rng(2)
+    points, queries = generator.normal(size=(1000, n_columns)), generator.normal(size=(40, n_columns)) * far
+    queries[-10:, 1:] = generator.normal(size=(10, n_columns - 1))  # far in one column alone
+    metric = Metric(p, np.zeros(n_columns, np.bool_), np.ones(n_columns), np.ones(n_columns))
+    wanted = by_definition(metric, points, queries, 5)
+    index = RowIndex(metric, points, np.ones(len(points)))
+    gaps = np.vstack([points, np.full((1, n_columns), np.nan)])
+    lacking = RowIndex(replace(metric, span=np.full(n_columns, 10 * far)), gaps, np.ones(len(gaps)))
+    grown = replace(index, tree=build(points, p))
+    ways = {
+        "all": index.nearest(queries, 5),
+        "gaps": lacking.nearest(queries, 5),
+        "alone": in_parts(index, queries, 1),
+        "tree": grown.nearest(queries, 5),
+        "machine code": in_parts(grown.by_machine_code(), queries, 8),
+        "walk": walk(lacking, queries, 5)[0],
+    }
+    for way, found in ways.items():
+        assert found.rows.tolist() == wanted[0].tolist(), way
+        assert found.powers.tolist() == wanted[1].tolist(), way
+
+
+def in_parts(index: RowIndex, queries: np.ndarray, at_once: int) -> Found:
+    """The nearest five of all queries, of which so many are asked at once."""
+    parts = [index.nearest(queries[first : first + at_once], 5) for first in range(0, len(queries), at_once)]
+    return Found(np.concatenate([part.rows for part in parts]), np.concatenate([part.powers for part in parts]))
