@@ -1,16 +1,14 @@
-"""How much each column counts: as given, or told by the training rows, by information or by leave-one-out error."""
+"""How much each column counts, told by the training rows: by information, or by leave-one-out error."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from learners.base import Progress
 from learners.columns import Column
-from learners.errors import ParameterError, quoted
 from learners.neighbors.coordinates import Coordinates, numbers_of
 from learners.neighbors.index import make_index
 from learners.neighbors.leave_one_out import Judged, errors_of
@@ -22,10 +20,6 @@ if TYPE_CHECKING:
     from learners.neighbors.estimator import NeighborsEstimator
     from learners.neighbors.training_rows import Rows
 
-#: The parameter's name.
-COLUMN_WEIGHTS = "column_weights"
-#: Columns that a refusal names.
-_SHOWN = 20
 #: Intervals of a numeric column, to tell what it explains of a number.
 _INTERVALS = 10
 #: Factors that are tried on a column's weight.
@@ -36,25 +30,6 @@ _TURNS = 3
 _TRIED_ROWS = 1_000
 _TRIED_K = 5
 _TIE = 1e-12
-
-
-def column_factors(given: Mapping[str, float] | None, names: Sequence[str]) -> FloatArray:
-    """The weights of columns as the parameter ``column_weights`` gives them, shape (d,).
-
-    Raises:
-        ParameterError: a name is no column, or no column has weight.
-    """
-    for name in given or {}:
-        if name not in names:
-            raise ParameterError(
-                f"{COLUMN_WEIGHTS} names {quoted(name)}, which is no column; there are "
-                f"{', '.join(quoted(one) for one in names[:_SHOWN])}",
-                field=COLUMN_WEIGHTS,
-            )
-    factors = np.array([float((given or {}).get(name, 1.0)) for name in names])
-    if not factors.any():
-        raise ParameterError(f"{COLUMN_WEIGHTS} gives every column the weight 0", field=COLUMN_WEIGHTS)
-    return factors
 
 
 def by_information(table: Table, numbers: FloatArray, weights: FloatArray, target: Column) -> FloatArray:

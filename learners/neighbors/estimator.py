@@ -12,11 +12,11 @@ import numpy as np
 
 from learners.base import Learner, ModelState
 from learners.errors import ModelFormatError, ParameterError
-from learners.neighbors.column_weights import column_factors
 from learners.neighbors.coordinates import Coordinates, fit_coordinates, own_coordinates, refuse_huge
 from learners.neighbors.distances import LARGEST_P, LARGEST_WEIGHT, METRICS, Distance, Metric
 from learners.neighbors.electorate import Electorate
 from learners.neighbors.explanation import Neighbour, NeighbourExplanation
+from learners.neighbors.given_weights import column_factors
 from learners.neighbors.index import RowIndex, make_index
 from learners.neighbors.notes import training_notes
 from learners.neighbors.search.found import Found

@@ -118,7 +118,7 @@ class _Products:
     def _squares(self, points: FloatArray) -> FloatArray:
         """How far points are from the rows' middle, squared, by the numbers that are known, shape (m,)."""
         off = points[:, self._numbers] - self._middle
-        return np.where(np.isnan(off), 0.0, off * off).sum(axis=1)
+        return np.asarray(np.where(np.isnan(off), 0.0, off * off).sum(axis=1))
 
     def _products_of_few(self, left: FloatArray) -> FloatArray:
         """The same without the threads of a product of matrices, which cost more than one row's work."""

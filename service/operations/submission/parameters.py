@@ -9,7 +9,7 @@ from learners import catalog, class_weights, decisions
 from learners.base import Learner
 from learners.ensembles.parameters import OTHER_MEMBERS, nesting_of
 from learners.errors import DataError, ParameterError, quoted
-from learners.neighbors import column_weights
+from learners.neighbors import given_weights
 from learners.neighbors.estimator import NeighborsEstimator
 from learners.nesting import PARAMETERS
 from learners.params import PRESET, Parameter
@@ -83,7 +83,7 @@ def check_against_dataset(asked: Asked, learner: type[Learner], name: str, value
         _check_labels(asked, _OF_CLASSES[name], value, place)
     elif name == pricing.PARAMETER:
         _check_costs(asked, value, place)
-    elif name == column_weights.COLUMN_WEIGHTS:
+    elif name == given_weights.COLUMN_WEIGHTS:
         _check_column_weights(asked, value, place)
     elif name == OTHER_MEMBERS:
         _check_member(asked, learner, value, place)
@@ -126,7 +126,7 @@ def _check_column_weights(asked: Asked, value: Any, place: str) -> None:
     """Whether weights are given to attributes."""
     names = [name for name in asked.columns if name != asked.request.get("target")]
     try:
-        column_weights.column_factors(value, names)
+        given_weights.column_factors(value, names)
     except ParameterError as error:
         asked.refuse(str(error), place, allowed=_names(error, names))
 
