@@ -26,17 +26,19 @@ def comparison(asked: Asked, learning: Callable[[Asked], dict[str, Any]]) -> dic
     """
     given: Sequence[Mapping[str, Any]] = asked.request.get("learners") or []
     rest = {name: value for name, value in asked.request.items() if name not in ("learners", "reference", "output")}
-    found = []
-    for place, one in enumerate(given):
+    found, checked = [], []
+    for one in given:
         alone = Asked(asked.dataset, rest | {name: one.get(name) for name in _OWN}, learns=True)
         if rest.get("target") is None and alone.is_supervised and alone.learner is not None:
             alone.refuse("a job compare needs target", "target")
         found.append(learning(alone))
-        _take_over(asked, alone, place)
+        checked.append(alone)
+    _take_over(asked, checked)
     names = _names(asked, given)
     reference = asked.request.get("reference")
     if reference is not None and reference not in names:
-        asked.refuse(f"there is no learner called {quoted(reference)} among learners", "reference", allowed=names)
+        told = ", ".join(quoted(name) for name in names)
+        asked.refuse(f"reference is one of {told}; it is {quoted(reference)}", "reference", allowed=names)
     if not found:
         return {"learners": []}
     if not asked.faults:
@@ -55,14 +57,17 @@ def _parts(evaluation: Mapping[str, Any]) -> dict[str, Any]:
     return {name: evaluation[name] for name in ("parts",) if name in evaluation}
 
 
-def _take_over(asked: Asked, alone: Asked, place: int) -> None:
-    """Note one learner's faults, those of what all share once."""
-    for fault in alone.faults:
-        parameter = str(fault.parameter)
-        if parameter.partition(".")[0] in _OWN:
-            asked.faults.append(replace(fault, parameter=f"learners.{place}.{parameter}"[:200]))
-        elif fault not in asked.faults:
-            asked.faults.append(fault)
+def _take_over(asked: Asked, checked: Sequence[Asked]) -> None:
+    """Note the learners' faults: those of what all share once, and what some cannot do with it as theirs."""
+    for place, alone in enumerate(checked):
+        for fault in alone.faults:
+            parameter = str(fault.parameter)
+            if parameter.partition(".")[0] in _OWN:
+                asked.faults.append(replace(fault, parameter=f"learners.{place}.{parameter}"[:200]))
+            elif not all(fault in other.faults for other in checked):
+                asked.faults.append(replace(fault, parameter=f"learners.{place}.learner"))
+            elif fault not in asked.faults:
+                asked.faults.append(fault)
 
 
 def _names(asked: Asked, given: Sequence[Mapping[str, Any]]) -> list[str]:
