@@ -82,7 +82,7 @@ BROKEN: list[tuple[str, str | bytes, dict[str, Any], dict[str, Any]]] = [
     ("a.arff", "@relation r\n@attribute a numeric\n@attribute b numeric\n@data\n", {}, {"parameter": "file"}),
     # CSV
     ("a.csv", "x,y\n1,2\n3\n", {}, {"row": 1, "line": 3}),
-    ("a.csv", 'x,y\n1,2\n3,"4\n', {}, {"line": 3}),
+    ("a.csv", 'x,y\n1,2\n3,"4\n', {}, {"line": 3, "row": 1, "column": "y"}),
     ("a.csv", 'x,"y\n1,2\n', {}, {"line": 1}),
     ("a.csv", "x,x\n1,2\n", {}, {"column": "x"}),
     ("a.csv", "x,\n1,2\n", {}, {"parameter": "columns.2"}),

@@ -107,8 +107,8 @@ def test_rows_bring_texts_and_sequences_that_the_model_has_not_met():
     )
     assert not encoded.faults
     assert not encoded.unseen
-    assert [column.levels for column in encoded.columns] == [("[2,3]", "[9,9]"), ("new", "old", "7")]
-    np.testing.assert_array_equal(encoded.values, [[0, 0], [1, 1], [np.nan, np.nan], [np.nan, 2]])
+    assert [column.levels for column in encoded.columns] == [("[2,3]", "[9,9]"), ("new", "old", "", "7")]
+    np.testing.assert_array_equal(encoded.values, [[0, 0], [1, 1], [np.nan, 2], [np.nan, 3]])
 
 
 @pytest.mark.parametrize(
