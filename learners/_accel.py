@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, update_wrapper
+from inspect import unwrap
 from pathlib import Path
 from types import CellType, CodeType, FunctionType
 from typing import Any, TypeVar, cast
@@ -70,8 +71,8 @@ def lean_inner_kernel(function: Kernel) -> Kernel:
 
 
 def interpreted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The plain Python function beneath a kernel."""
-    plain: Callable[..., Any] = getattr(function, "py_func", function)
+    """The plain function beneath a kernel, as it is written: not the copy that numba has, see :func:`resolved`."""
+    plain: Callable[..., Any] = unwrap(getattr(function, "py_func", function))
     return plain
 
 

@@ -90,12 +90,16 @@ def test_few_rows_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 10,000 rows of 8 uniform numbers more than a thousand lie in pools that the ball of the 5 nearest touches."""
     generator = np.random.default_rng(9)
     tree = build(generator.random((10_000, 8)), 2.0)
+    questions = generator.random((3, 8))
+    compiled = (np.empty((3, 5), np.int64), np.empty((3, 5)), np.empty(3, np.int64))
+    walk.search_tree(2.0, tree.searched, questions, np.arange(3), compiled)  # which plain Python must not meet
     measured, plain = [], interpreted(walk._measure)
     monkeypatch.setattr(walk, "_measure", lambda *arguments: (measured.append(1), plain(*arguments)))
-    questions = generator.random((3, 8))
     answer = (np.empty((3, 5), np.int64), np.empty((3, 5)), np.empty(3, np.int64))
     with uncompiled():
         interpreted(walk.search_tree)(2.0, tree.searched, questions, np.arange(3), answer)
+    for told, own in zip(compiled, answer, strict=True):
+        np.testing.assert_array_equal(told, own)
     assert answer[2].min() > 500
     assert len(measured) * LANES < answer[2].sum() / 5
 
