@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, event, inspect, text
 from sqlalchemy.orm import Session
 
 from service.errors import Unavailable
@@ -16,6 +16,8 @@ from service.store.migrations import HEAD
 
 if TYPE_CHECKING:
     from alembic.config import Config
+    from sqlalchemy.engine.interfaces import DBAPIConnection
+    from sqlalchemy.pool import ConnectionPoolEntry
 
 #: Key of PostgreSQL's advisory lock that lets one process at a time migrate ("rulewood" in ASCII).
 _MIGRATION_LOCK = 0x72756C65776F6F64
@@ -95,8 +97,15 @@ class Store:
                 _upgrade_postgresql(connection)
 
     def dispose(self) -> None:
-        """Close all connections."""
+        """Close all connections: at once those that wait, and each that is in use when it is given back."""
+        pool = self.engine.pool
         self.engine.dispose()
+        event.listen(pool, "checkin", _close)
+        pool.dispose()  # what was given back meanwhile
+
+
+def _close(_connection: DBAPIConnection | None, record: ConnectionPoolEntry) -> None:
+    record.invalidate()
 
 
 def _revision(connection: Connection) -> str | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 from sqlalchemy import make_url, select, text
 from sqlalchemy.exc import IntegrityError
@@ -136,6 +138,21 @@ def test_writers_wait_for_each_other(database_url: str) -> None:
         thread.join()
     with store.read() as session:
         assert changes.counters(session) == {"topic": 80}
+    store.dispose()
+
+
+def test_a_connection_that_is_in_use_is_closed_when_it_comes_back(database_url: str) -> None:
+    store = Store(database_url)
+    held = store.engine.connect()
+    driver = held.connection.driver_connection
+    store.dispose()
+    assert held.scalar(text("SELECT 1")) == 1  # whoever uses it still may
+    held.close()
+    assert driver is not None
+    with pytest.raises((sqlite3.ProgrammingError, psycopg.OperationalError), match="closed"):
+        driver.execute("SELECT 1")
+    with store.read() as session:  # a store that is asked again opens others
+        assert changes.counters(session) == {}
     store.dispose()
 
 
