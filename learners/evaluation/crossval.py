@@ -67,8 +67,9 @@ def cross_validate(
 def out_of_fold(results: Sequence[FoldResult], n_rows: int) -> RowResults:
     """The answers of all folds by row index, each from the fold that did not train on that row."""
     found = joined([result.rows for result in results if result.rows is not None], None)
-    if len(np.unique(found.rows)) != n_rows or len(found.rows) != n_rows:
-        raise DataError(f"the folds hold the answers of {len(np.unique(found.rows))} rows, not of all {n_rows}")
+    answered = len(np.unique(found.rows))
+    if answered != n_rows or len(found.rows) != n_rows:
+        raise DataError(f"the folds hold {len(found.rows)} answers to {answered} rows, not one to each of {n_rows}")
     return found
 
 

@@ -63,6 +63,28 @@ def test_what_only_chance_decides_is_told_as_badly_as_the_rows_held_out_say(of_n
     assert found.fidelity == pytest.approx(held, rel=1e-12)
 
 
+def test_it_is_learned_from_decisions_by_the_models_utility():
+    """Where a false alarm costs nothing the model always decides for it, so the surrogate is one leaf."""
+    table, target = read("pima", "class")
+    costs = {"tested_negative": {"tested_positive": -100.0}, "tested_positive": {"tested_negative": -0.001}}
+    model = DecisionTreeClassifier(max_leaves=4, utility=costs).fit(table, target)
+    assert set(model.predict(table)) == {"tested_positive"}
+    found = surrogate_of(model, table, fraction=0.4)
+    assert (found.fidelity, found.rows, found.tree.n_leaves_) == (1, 307, 1)
+    assert surrogate_of(DecisionTreeClassifier().fit(table, target), table).tree.n_leaves_ == 16
+
+
+def test_of_numbers_that_are_equal_on_the_rows_held_out_it_is_right_or_not():
+    split, _ = hold_out(40, 0.25, 3, None)
+    numbers = np.arange(40.0)
+    numbers[split.test] = 7.5
+    table = Table.from_array(np.arange(40.0)[:, None])
+    model = DecisionTreeRegressor(max_leaves=40).fit(table, numbers)
+    assert surrogate_of(model, table, seed=3).fidelity == 0  # it answers what it learned from the others
+    equal = DecisionTreeRegressor().fit(table, np.full(40, 7.5))
+    assert surrogate_of(equal, table).fidelity == 1
+
+
 def test_one_row_and_an_unfitted_model_are_refused():
     table, target = read("iris", "class")
     with pytest.raises(NotFittedError):

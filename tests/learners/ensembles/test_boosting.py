@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier as PeerTree
 
 from learners.base import no_progress
 from learners.ensembles import AdaBoostClassifier
-from learners.ensembles.boosting import LEAST_ERROR, boost, reweighed, vote_of
+from learners.ensembles.boosting import boost, reweighed, vote_of
 from learners.errors import Cancelled
 from learners.table import MISSING, UNSEEN, Column, Kind, Series, Table
 from tests.learners.tables import read
@@ -27,11 +27,12 @@ def weights_by_round(model, table, target):
     return votes, weights
 
 
-@pytest.mark.parametrize("error", [0.01, 0.25, 0.4999])
+@pytest.mark.parametrize("error", [1e-9, 0.01, 0.25, 0.4999])
 def test_a_vote_is_the_log_of_the_odds_to_be_right(error):
     assert vote_of(error) == pytest.approx(np.log((1 - error) / error))
     assert vote_of(0.5) == pytest.approx(0)
     assert vote_of(2 / 3, 3) == pytest.approx(0)
+    assert vote_of(0.0) == pytest.approx(np.log(1e10 - 1))  # that of one error in 10^10
 
 
 def test_the_update_makes_the_last_member_no_better_than_chance():
@@ -72,7 +73,7 @@ def test_samme_of_many_classes_is_the_peers():
 def test_no_error_ends_with_that_member_and_a_finite_vote():
     model = AdaBoostClassifier().fit([[0.0], [1.0], [2.0], [3.0]], classes([0, 0, 1, 1]))
     assert model.boosted_.ended == "perfect"
-    assert model.boosted_.votes == pytest.approx([np.log((1 - LEAST_ERROR) / LEAST_ERROR)])
+    assert model.boosted_.votes == pytest.approx([10 * np.log(10)])
     assert model.predict_proba([[0.5], [2.5]]).tolist() == [[1, 0], [0, 1]]
 
 
@@ -136,10 +137,12 @@ def test_weights_of_rows_that_are_always_right_stay_above_zero():
 
 
 def test_stop_rules_count_the_given_weights():
-    """Of 5 rows each side keeps 2 of them, however light boosting has made them."""
-    table, target = np.arange(5.0)[:, None], classes([0, 0, 1, 0, 1])
+    """Of 6 rows each side keeps 2, however heavy boosting has made one (the last counts as 3) or light two others."""
+    table, target = np.arange(6.0)[:, None], classes([0, 0, 1, 1, 1, 0])
     model = AdaBoostClassifier(members=10, min_leaf=2).fit(table, target)
-    assert set(model.members_.nodes.threshold[~np.isnan(model.members_.nodes.threshold)]) <= {1.5, 2.5}
+    tested = model.members_.nodes.threshold
+    assert model.boosted_.errors[0] == pytest.approx(1 / 6)
+    assert set(tested[~np.isnan(tested)]) == {1.5, 3.5}
 
 
 def test_each_column_adds_its_stumps_votes():
@@ -157,6 +160,57 @@ def test_each_column_adds_its_stumps_votes():
             of_column = tested == table.position(one.column)
             wanted = (model.boosted_.votes[of_column, None] * votes[of_column, row]).sum(axis=0)
             assert one.votes == pytest.approx(wanted / model.boosted_.votes.sum())
+
+
+def test_of_stumps_a_columns_importance_is_its_share_of_the_votes():
+    """A tree of one test has all its importance in that column; trees count by their votes, as the peer has it."""
+    table, target = read("pima", "class")
+    model = AdaBoostClassifier(members=12).fit(table, target)
+    tested = model.members_.nodes.feature[model.members_.roots]
+    shares = np.bincount(tested, weights=model.boosted_.votes, minlength=8) / model.boosted_.votes.sum()
+    assert model.feature_importances_ == pytest.approx(shares)
+    peer = Peer(PeerTree(max_depth=1), n_estimators=12).fit(table.values, target.codes)
+    assert model.feature_importances_ == pytest.approx(peer.feature_importances_)
+    deeper = AdaBoostClassifier(members=12, max_depth=2).fit(table, target)
+    assert deeper.feature_importances_.sum() == pytest.approx(1)
+    single = AdaBoostClassifier().fit([[0.0, 1.0], [1.0, 1.0]], classes([1, 1]))
+    assert single.feature_importances_.tolist() == [0, 0]
+
+
+def test_reasons_are_told_as_votes_of_columns_and_members():
+    """Of stumps by column, of deeper trees by member: each votes for one class, and by which is told."""
+    table, target = read("pima", "class")
+    asked = table.take(np.arange(300))
+    stumps = AdaBoostClassifier(members=60).fit(table, target)
+    reasons, cells = stumps.explain(asked), np.ascontiguousarray(asked.values.T)
+    by_member = stumps.members_.each(cells, hard=True)
+    tested = stumps.members_.nodes.feature[stumps.members_.roots]
+    for row in (0, 256, 299):
+        record, n_columns = reasons[row].to_json(), len(reasons[row].columns)
+        assert record["weight"] == pytest.approx(stumps.boosted_.votes.sum())
+        for one in record["columns"]:
+            of_column = tested == table.position(one["column"])
+            wanted = stumps.weights_[of_column] @ by_member[of_column, row]
+            assert [vote["share"] for vote in one["votes"]] == pytest.approx(wanted)
+            assert one["members"] == of_column.sum()
+            assert one["observed"] == asked.values[row, table.position(one["column"])]
+        text = reasons[row].text()
+        assert text.endswith(f"; {n_columns - 5} more")
+        assert text.count("; ") == 5
+        assert f"{record['columns'][0]['observed']:g}: {record['columns'][0]['margin']:+.4f}" in text
+    trees = AdaBoostClassifier(members=7, max_depth=2).fit(table, target)
+    by_member = trees.members_.each(cells, hard=True)
+    leaves = trees.members_.leaves(cells)
+    reasons = trees.explain(asked)
+    for row in (0, 7, 299):
+        votes = reasons[row].to_json()["votes"]
+        assert [vote["label"] for vote in votes] == [target.column.labels[code] for code in by_member[:, row].argmax(1)]
+        assert [vote["weight"] for vote in votes] == pytest.approx(trees.boosted_.votes / trees.boosted_.votes.sum())
+        assert [vote["leaf"] for vote in votes] == leaves[:, row].tolist()
+        assert not any("distribution" in vote for vote in votes)
+        assert reasons[row].n_tests == 7 + sum(one.path.n_tests for one in reasons[row].paths)
+    sizes = np.concatenate(list(trees.reason_sizes(asked.values, None)))
+    assert sizes.tolist() == [reason.n_tests for reason in reasons]
 
 
 def test_columns_are_told_by_the_size_of_what_they_add_and_add_up_to_the_margin_of_two_classes():
@@ -206,6 +260,9 @@ def test_missing_and_unseen_values_are_told_and_voted_on():
     states = [{one.column: one.state for one in reason.columns} for reason in model.explain(asked)]
     assert states[0]["colour"] == "unseen"
     assert states[1]["colour"] == "missing"
+    texts = [reason.text() for reason in model.explain(asked)]
+    assert "colour = unseen: " in texts[0]
+    assert "colour = missing: " in texts[1]
 
 
 def test_cancelling_between_rounds_leaves_no_model():

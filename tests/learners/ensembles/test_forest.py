@@ -162,6 +162,28 @@ def test_shuffled_numbers_err_as_much_as_chance_does():
     assert model.feature_importances_[0] == pytest.approx(m / (2 * (m - 1)), abs=4 * 0.5 / np.sqrt(m))
 
 
+def test_importances_by_shuffling_are_the_members_mean_rise_in_error():
+    """By definition: a member's squared error on its rows out of bag, one column shuffled, less that as they are."""
+    generator = np.random.default_rng(10)
+    values, weights = generator.normal(size=(80, 2)), generator.integers(1, 4, 80).astype(float)
+    numbers = values[:, 0] + values[:, 1] / 2 + generator.normal(size=80)
+    model = BaggingRegressor(members=3, min_leaf=8, importance="permutation", seed=3).fit(values, numbers, weights)
+    draws, rises = Draws(weights, 1.0, 3), np.zeros((3, 2))
+    for member in range(3):
+        rows, chance = draws.left_out(member), draws.generator(member, 1)
+
+        def error(cells, member=member, rows=rows):
+            answers = model.members_.each(by_column(cells), hard=False)[member, :, 0]
+            return np.average((answers - numbers[rows]) ** 2, weights=weights[rows])
+
+        for column in range(2):
+            shuffled = values[rows].copy()
+            shuffled[:, column] = chance.permutation(shuffled[:, column])
+            rises[member, column] = error(shuffled) - error(values[rows])
+    assert model.feature_importances_ == pytest.approx(rises.mean(axis=0))
+    assert (rises != 0).all()
+
+
 def test_the_error_out_of_bag_weighs_rows():
     """Without a column to test a member answers its sample's mean."""
     random = np.random.default_rng(5)
@@ -273,6 +295,24 @@ def test_votes_are_the_members_answers_and_a_few_have_their_paths():
         for one in reason.paths:
             shares = np.sum([b.weight * np.array([s for _, s in b.distribution]) for b in one.path.branches], axis=0)
             assert reason.votes[one.member].shares == pytest.approx(shares)
+
+
+def test_votes_are_told_with_their_shares_and_numbers_from_the_least_to_the_most():
+    table, target = read("hepatitis", "Class")
+    (reason,) = RandomForestClassifier(members=5).fit(table, target).explain(table.take(np.array([3])))
+    for vote, told in zip(reason.votes, reason.to_json()["votes"], strict=True):
+        assert [one["share"] for one in told["distribution"]] == list(vote.shares)
+        assert told["label"] == target.column.labels[int(np.argmax(vote.shares))]
+    shares = np.mean([vote.shares for vote in reason.votes], axis=0)
+    first, second = np.argsort(-shares)
+    names = target.column.labels
+    assert reason.text() == f"5 members vote: {names[first]} {shares[first]:.4f}, {names[second]} {shares[second]:.4f}"
+    values = np.random.default_rng(3).normal(size=(40, 2))
+    model = RandomForestRegressor(members=6).fit(values, values.sum(axis=1))
+    (reason,) = model.explain(values[:1])
+    numbers = [vote["value"] for vote in reason.to_json()["votes"]]
+    assert np.mean(numbers) == pytest.approx(model.predict(values[:1])[0])
+    assert reason.text().startswith(f"6 members say {min(numbers):.6g} to {max(numbers):.6g}; together ")
 
 
 def test_a_mean_of_equal_numbers_is_exactly_that():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from itertools import combinations
@@ -43,6 +44,23 @@ def test_the_corrected_test_widens_the_error_by_nadeau_and_bengios_factor():
     require_json(corrected.to_json(), "metrics")
 
 
+def test_intervals_have_the_level_that_is_asked_for():
+    generator = np.random.default_rng(2)
+    first, second = generator.normal(size=12), generator.normal(0.4, size=12)
+    peer = stats.ttest_rel(first, second)
+    rows, zeros = np.arange(12), np.zeros(12)
+    compared = compare_rows(RowResults(rows, zeros, abs(first)), RowResults(rows, zeros, abs(second)), level=0.8)
+    peers = [peer, stats.ttest_rel(abs(first), abs(second))]
+    for found, own in zip((paired_t(first, second, 0.8).to_json(), compared["absolute_error"]), peers, strict=True):
+        assert found["interval"]["level"] == 0.8
+        assert (found["interval"]["low"], found["interval"]["high"]) == pytest.approx(
+            tuple(own.confidence_interval(0.8))
+        )
+    corrected = corrected_t(first, second, 0.25, 0.8)
+    ends = stats.t.interval(0.8, 11, corrected.difference, corrected.standard_error)
+    assert (corrected.interval.low, corrected.interval.high) == pytest.approx(ends)
+
+
 @pytest.mark.parametrize(("first", "second"), [(0, 0), (1, 5), (12, 3), (40, 40), (0, 8), (700, 900)])
 def test_mcnemar_is_the_exact_binomial_test(first, second):
     expected = stats.binomtest(first, first + second).pvalue if first + second else 1.0
@@ -66,8 +84,13 @@ def test_learners_are_compared_on_the_same_folds_alone():
         a.metrics["mean_absolute_error"] - b.metrics["mean_absolute_error"] for a, b in zip(one, other, strict=True)
     ]
     assert found == corrected_t(gaps, [0.0] * 8, 1 / 3)
+    assert compare_folds(one[::-1], other, "mean_absolute_error") == found  # each with that of its number
+    assert compare_folds(one, other, "mean_absolute_error", 0.5) == corrected_t(gaps, [0.0] * 8, 1 / 3, 0.5)
     with pytest.raises(DataError, match="other folds"):
         compare_folds(one, cross_validate(Mean(), table, target, 5).results, "r2")
+    others = [dataclasses.replace(result, n_test=result.n_test - 1) for result in other]
+    with pytest.raises(DataError, match="other folds"):
+        compare_folds(one, others, "r2")
     with pytest.raises(DataError, match="undefined"):
         compare_folds(one, other, "accuracy")
 
@@ -87,6 +110,8 @@ def test_models_are_compared_on_the_same_rows_alone():
         assert numbers[name]["p_value"] == pytest.approx(peer.pvalue)
     with pytest.raises(DataError, match="other rows"):
         compare_rows(first, RowResults(rows + 1, actual, actual, shares))
+    with pytest.raises(DataError, match="other rows"):
+        compare_rows(first, RowResults(rows, 1 - actual, actual, shares))
 
 
 def test_every_loss_of_a_row_is_compared():
@@ -117,7 +142,9 @@ def test_every_loss_of_a_row_is_compared():
 
 def test_losses_beyond_the_largest_number_are_not_compared():
     rows, actual = np.arange(3), np.array([1.7e308, -1.7e308, 1.0])
-    found = compare_rows(RowResults(rows, actual, -actual), RowResults(rows, actual, np.zeros(3)))
+    far, near = RowResults(rows, actual, -actual), RowResults(rows, actual, actual)
+    assert compare_rows(near, far)["squared_error"] is compare_rows(far, near)["squared_error"] is None
+    found = compare_rows(far, RowResults(rows, actual, np.zeros(3)))
     assert found["squared_error"] is None
     assert found["absolute_error"]["difference"] > 0
     json.dumps(found, allow_nan=False)

@@ -25,9 +25,10 @@ from learners.evaluation import (
     out_of_fold,
 )
 from learners.evaluation.fold import align_probabilities
-from learners.evaluation.intervals import over_folds, wilson
+from learners.evaluation.intervals import of_rows, over_folds, wilson
 from learners.persist import dump, load
 from learners.table import Column, Kind, Series, Table
+from learners.trees.classifier import DecisionTreeClassifier
 from learners.trees.regressor import DecisionTreeRegressor
 from tests.learners.examples import Majority, Mean
 from tests.shared import trap_path
@@ -172,6 +173,78 @@ def test_weights_weigh_training_and_judging():
     assert found.results[0].effective_rows == pytest.approx(3.2)
 
 
+def test_of_numbers_errors_of_tested_and_learned_rows_and_their_centre_are_weighted():
+    """The learner answers the weighted mean of what it learned from, from which relative errors are measured."""
+    values, weights = np.arange(12.0) ** 2, np.arange(12.0) % 3 + 1
+    judging = Judging(weights=weights, judge_training=True)
+    found = cross_validate(Mean(), numbered(12), values, folds=3, judging=judging)
+    splits = Plan(folds=3).splits(Series(Column("y"), values))
+    for number, result in enumerate(found.results):
+        train, test = splits[number].train, splits[number].test
+        mean = np.average(values[train], weights=weights[train])
+        learned, tested = (np.average(abs(values[own] - mean), weights=weights[own]) for own in (train, test))
+        assert result.training["mean_absolute_error"] == pytest.approx(learned)
+        assert result.metrics["mean_absolute_error"] == pytest.approx(tested)
+        assert result.metrics["relative_absolute_error"] == pytest.approx(1)
+        assert result.test_weight == weights[test].sum()
+        assert result.effective_rows == pytest.approx(weights[test].sum() ** 2 / (weights[test] ** 2).sum())
+        assert result.intervals == {}
+    means = [result.training["mean_absolute_error"] for result in found.results]
+    assert found.summary["training"]["mean_absolute_error"] == pytest.approx(np.mean(means))
+
+
+@pytest.mark.parametrize("given", [None, np.array([[2.0, -5.0], [-7.0, 3.0]])])
+def test_decisions_are_worth_what_is_given_else_what_the_learner_says(given):
+    """Utilities have what is decided down and what is true across; a confusion matrix has the truth down."""
+    values = np.random.default_rng(8).normal(size=40)
+    target = target_of(np.where(values + np.random.default_rng(9).normal(size=40) > 0, "b", "a").tolist())
+    own = DecisionTreeClassifier(max_depth=1, utility={"a": {"b": -3.0}, "b": {"a": -1.0}})
+    worth = np.array([[0.0, -3.0], [-1.0, 0.0]]) if given is None else given
+    judging = Judging(utility=given, judge_training=True)
+    (result,) = cross_validate(
+        own, Table.from_array(values[:, None]), target, Plan("hold-out"), judging=judging
+    ).results
+    tested = [worth[int(d), int(t)] for d, t in zip(result.rows.predicted, result.rows.actual, strict=True)]
+    assert result.metrics["mean_utility"] == pytest.approx(np.mean(tested))
+    assert result.intervals["mean_utility"] == of_rows(np.array(tested)).to_json()
+    train = Plan("hold-out").splits(target)[0].train
+    decided = [target.column.labels.index(label) for label in result.model.predict(values[train, None])]
+    learned = [worth[d, t] for d, t in zip(decided, target.codes[train], strict=True)]
+    assert result.training["mean_utility"] == pytest.approx(np.mean(learned))
+    assert len(set(tested)) >= 2
+
+
+def test_a_summary_has_the_level_that_is_asked_for_and_all_folds_calibration():
+    target = target_of(["a"] * 8 + ["b"] * 4)
+    results = cross_validate(Majority(), numbered(12), target, folds=4).results
+    summary = combine(results, target.column, level=0.8)
+    losses = summary["metrics"]["log_loss"]
+    expected = over_folds(losses["values"], 1 / 3, 0.8, (0.0, math.inf))
+    assert (losses["interval"], losses["corrected_interval"]) == (
+        expected.interval.to_json(),
+        expected.corrected_interval.to_json(),
+    )
+    assert summary["pooled"]["accuracy_interval"] == wilson(8, 12, 0.8).to_json()
+    (bin_of_all,) = [one for one in summary["pooled"]["calibration"]["bins"] if one["weight"]]
+    assert (bin_of_all["weight"], bin_of_all["accuracy"]) == (12, pytest.approx(2 / 3))
+    assert [one["from"] <= 2 / 3 < one["to"] for one in summary["pooled"]["calibration"]["bins"]].count(True) == 1
+
+
+def test_weighed_rows_have_no_intervals_over_rows_and_their_calibration_is_weighted():
+    target, weights = target_of(["a", "b", "a", "a"] * 10), np.arange(40.0) % 2 + 1
+    judging = Judging(weights=weights)
+    found = cross_validate(Majority(), numbered(40), target, Plan("hold-out"), judging=judging)
+    (result,) = found.results
+    tested = result.rows.rows
+    assert result.intervals == {}
+    assert result.test_weight == weights[tested].sum()
+    assert sum(one["weight"] for one in found.summary["pooled"]["calibration"]["bins"]) == weights[tested].sum()
+    right = weights[tested][target.codes[tested] == 0].sum()
+    share = right / weights[tested].sum()
+    rows = weights[tested].sum() ** 2 / (weights[tested] ** 2).sum()
+    assert found.summary["metrics"]["accuracy"]["interval"] == wilson(share * rows, rows).to_json()
+
+
 def test_a_result_goes_through_bytes_with_its_rows():
     found = cross_validate(Majority(), numbered(12), target_of(["a", "b", "b"] * 4), folds=3).results[1]
     copy = FoldResult.from_state(load(dump(found.to_state())))
@@ -212,8 +285,11 @@ def test_progress_covers_the_folds_in_order_and_may_cancel():
 
 def test_folds_of_missing_rows_do_not_pass_as_all():
     found = cross_validate(Majority(), numbered(12), target_of(["a", "b"] * 6), folds=3)
-    with pytest.raises(DataError, match="8 rows, not of all 12"):
+    with pytest.raises(DataError, match="8 answers to 8 rows, not one to each of 12"):
         out_of_fold(found.results[:2], 12)
+    often = cross_validate(Majority(), numbered(12), target_of(["a", "b"] * 6), Plan(folds=3, repeats=2))
+    with pytest.raises(DataError, match="24 answers to 12 rows, not one"):
+        out_of_fold(often.results, 12)
     with pytest.raises(DataError, match="no folds"):
         combine([], target_of(["a"]).column)
 

@@ -59,9 +59,30 @@ def test_curves_as_json_are_thinned_and_keep_their_ends():
     assert len(curves_json(np.array([0, 1, 2]), np.eye(3), ("a", "b", "c"))) == 3
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_each_class_has_the_curves_of_its_own_score_against_the_rest(weighted):
+    generator = np.random.default_rng(7)
+    shares, actual = generator.dirichlet(np.ones(3), 60), generator.integers(0, 3, 60)
+    weights = generator.integers(1, 4, 60).astype(float) if weighted else None
+    found = curves_json(actual, shares, ("a", "b", "c"), weights)
+    for code, record in enumerate(found):
+        assert record["label"] == "abc"[code]
+        judged = {"y_true": actual == code, "y_score": shares[:, code], "sample_weight": weights}
+        assert record["roc"]["area"] == pytest.approx(peer.roc_auc_score(**judged))
+        assert record["precision_recall"]["area"] == pytest.approx(peer.average_precision_score(**judged))
+        x, y, thresholds = peer.roc_curve(**judged, drop_intermediate=False)
+        told = record["roc"]["points"]
+        assert [one["false_positive_rate"] for one in told] == pytest.approx(x)
+        assert [one["true_positive_rate"] for one in told] == pytest.approx(y)
+        assert [one["threshold"] for one in told[1:]] == thresholds[1:].tolist()
+
+
 def test_a_class_without_rows_has_no_curve():
     (found,) = curves_json(np.zeros(3, int), np.full((3, 2), 0.5), ("no", "yes"))
     assert found["roc"] == found["precision_recall"] == {"area": None, "points": []}
+    (found,) = curves_json(np.ones(3, int), np.full((3, 2), 0.5), ("no", "yes"))
+    assert found["roc"] == {"area": None, "points": []}
+    assert found["precision_recall"]["area"] == 1
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -72,6 +93,8 @@ def test_reliability_is_scikit_learns_calibration_curve(seed):
     record = calibration_json(reliability(actual, shares, predicted))
     right, mean = calibration_curve(predicted == actual, shares.max(axis=1), n_bins=BINS)
     known = [one for one in record["bins"] if one["weight"]]
+    assert [(one["from"], one["to"]) for one in record["bins"]] == [(k / 10, (k + 1) / 10) for k in range(10)]
+    assert sum(one["weight"] for one in known) == 300
     assert [one["accuracy"] for one in known] == pytest.approx(right)
     assert [one["confidence"] for one in known] == pytest.approx(mean)
     expected = sum(one["weight"] * abs(one["accuracy"] - one["confidence"]) for one in known) / 300

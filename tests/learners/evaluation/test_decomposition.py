@@ -48,6 +48,12 @@ def test_the_zero_one_parts_by_hand():
     assert (found.unbiased_variance, found.biased_variance) == pytest.approx((1 / 6, 1 / 6))
 
 
+def test_of_answers_as_often_the_first_class_is_the_main_one():
+    found = zero_one(np.array([[1, 2], [0, 1]]), np.array([0, 2]), 3)
+    assert found.bias == 0.5  # row 1 is told 0 mainly, rightly, and row 2 is told 1, wrongly
+    assert (found.unbiased_variance, found.biased_variance) == (0.25, 0.25)
+
+
 def test_the_mean_has_the_variance_of_a_mean():
     generator = np.random.default_rng(4)
     values = generator.normal(size=400)
@@ -56,6 +62,28 @@ def test_the_mean_has_the_variance_of_a_mean():
     assert found.variance == pytest.approx(values[split.train].var() / 200, rel=0.2)
     centre = values[split.train].mean()
     assert found.bias == pytest.approx(((values[split.test] - centre) ** 2).mean(), rel=0.02)
+
+
+def test_tested_rows_count_by_their_weight():
+    """All training numbers are 0, so the loss is the weighted mean square of the tested ones."""
+    split = Plan("hold-out", fraction=0.3).splits(Series(Column("y"), np.zeros(20)))[0]
+    values, weights = np.zeros(20), np.ones(20)
+    values[split.test], weights[split.test] = np.arange(6.0), np.arange(6.0, 0, -1)
+    found = decompose(Mean(), Table.from_array(np.zeros((20, 1))), values, split, 3, judging=Judging(weights=weights))
+    assert found.error == found.bias == pytest.approx((5 * 1 + 4 * 4 + 3 * 9 + 2 * 16 + 25) / 21)
+
+
+def test_folds_without_weight_have_no_part_and_groups_stay_together():
+    values, weights = np.arange(12.0), np.repeat([1.0, 2.0, 0.0], 4)
+    groups = Series(Column("g"), np.repeat(np.arange(3.0), 4))
+    table, judging = Table.from_array(np.zeros((12, 1))), Judging(weights=weights, groups=groups)
+    found = bias_variance(Mean(), table, values, Plan(folds=3), 4, judging=judging)
+    assert sorted(fold["test_weight"] for fold in found["folds"]) == [0, 4, 8]
+    one, two = ({fold["test_weight"]: fold["error"] for fold in found["folds"] if "error" in fold}[w] for w in (4, 8))
+    assert found["error"] == pytest.approx((one + 2 * two) / 3)
+    times = Judging(times=Series(Column("t"), np.arange(12.0)))
+    timed = bias_variance(Mean(), table, values, Plan(folds=3), 4, judging=times)
+    assert [(fold["n_train"], fold["n_test"]) for fold in timed["folds"]] == [(3, 3), (6, 3), (9, 3)]
 
 
 def test_samples_are_drawn_from_the_training_rows_alone():
@@ -149,6 +177,18 @@ def test_the_prequential_length_by_hand_and_against_no_learning():
     assert found.bits == pytest.approx(expected)
     assert found.uniform_bits == 64
     assert [known for known, _ in found.blocks] == [8, 16, 32]
+
+
+def test_of_three_classes_a_row_takes_log_3_bits_without_help():
+    column = Column("y", Kind.NOMINAL, ("a", "b", "c"))
+    table, target = Table.from_array(np.zeros((32, 1))), Series(column, np.zeros(32))
+    found = prequential(Majority(), table, target)
+    assert found.bits == pytest.approx(8 * np.log2(3) - 8 * np.log2(9 / 11) - 16 * np.log2(17 / 19))
+    assert found.uniform_bits == pytest.approx(32 * np.log2(3))
+    reluctant = prequential(Reluctant(needed=9), table, target)
+    assert reluctant.bits == pytest.approx(16 * np.log2(3) - 16 * np.log2(17 / 19))
+    five = prequential(Majority(), table.take(np.arange(5)), target.take(np.arange(5)))
+    assert (five.bits, five.uniform_bits, five.blocks) == (pytest.approx(5 * np.log2(3)), five.bits, ())
 
 
 def test_a_block_is_told_by_the_rows_before_it_alone():

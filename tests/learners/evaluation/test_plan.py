@@ -15,6 +15,7 @@ from learners.decisions import utility_matrix
 from learners.errors import DataError, ParameterError
 from learners.evaluation import Judging, Plan, cross_validate
 from learners.evaluation.folds import dealing_order
+from learners.evaluation.leaving_out import answers_left_out, joined, judge_left_out
 from learners.evaluation.plan import Repeated
 from learners.linear import LinearRegressor
 from learners.neighbors import NearestNeighborsClassifier, NearestNeighborsRegressor
@@ -220,6 +221,10 @@ def test_a_fast_path_decides_by_the_learners_utility(monkeypatch):
     long = cross_validate(Careful(), table, target, Plan("leave-one-out")).results[0]
     assert quick.rows.predicted.tolist() == long.rows.predicted.tolist() == [2.0] * 30
     assert quick.metrics == pytest.approx(long.metrics)
+    assert quick.metrics["mean_utility"] == 0  # of what is decided for c nothing is said
+    given = Judging(utility=np.array([[0.0, 0, 0], [0, 0, 0], [1, 2, 4]]))
+    judged = cross_validate(Careful(), table, target, Plan("leave-one-out"), judging=given).results[0]
+    assert judged.metrics["mean_utility"] == pytest.approx((12 * 1 + 12 * 2 + 6 * 4) / 30)
 
 
 @pytest.mark.parametrize("classes", [True, False])
@@ -303,6 +308,22 @@ def test_a_group_is_left_out_as_a_whole():
     judging = Judging(groups=numbers([1, 1, 2, 2]))
     found = cross_validate(Counting(), table, target, Plan("leave-one-out"), judging=judging).results[0]
     assert found.rows.predicted.tolist() == [6, 6, 0, 0]  # the fast path is of rows, not of groups
+    assert (found.n_train, found.n_test) == (2, 4)
+
+
+@pytest.mark.parametrize("learner", [Counting, Mean])
+def test_parts_of_leave_one_out_are_every_third_row_and_judged_together_by_weight(learner):
+    values, weights = np.arange(10.0) ** 2, np.arange(10.0) % 3 + 1
+    target, table, judging = numbers(values), Table.from_array(np.zeros((10, 1))), Judging(weights=weights)
+    splits = Plan("leave-one-out").splits(target)
+    parts = [answers_left_out(learner, table, target, splits, judging, part=(first, 3)) for first in range(3)]
+    assert [part.rows.tolist() for part in parts] == [list(range(first, 10, 3)) for first in range(3)]
+    found = judge_left_out(learner, joined(parts, None), target, judging, n_splits=10)
+    others = [np.average(np.delete(values, row), weights=np.delete(weights, row)) for row in range(10)]
+    assert found.rows.predicted == pytest.approx(others)
+    assert found.metrics["mean_absolute_error"] == pytest.approx(np.average(abs(values - others), weights=weights))
+    assert (found.n_train, found.n_test, found.test_weight) == (9, 10, weights.sum())
+    assert found.effective_rows == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
 
 
 @pytest.mark.parametrize(

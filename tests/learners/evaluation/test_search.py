@@ -8,7 +8,7 @@ from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.tree import DecisionTreeRegressor as PeerTree
 
 from learners.errors import DataError, ParameterError
-from learners.evaluation import Judging, Plan, cross_validate
+from learners.evaluation import Judging, Plan, Split, cross_validate
 from learners.evaluation.choosing import Convergence, best_of, check_metric, converged_after, grid_points
 from learners.evaluation.learning_curve import learning_curve, partial_split
 from learners.evaluation.search import grid_search, nested, select, size_search
@@ -118,6 +118,47 @@ def test_the_wrapper_wants_a_whole_number_to_vary():
         size_search(DecisionTreeClassifier(), "min_gain")
 
 
+def test_sizes_go_from_the_least_to_the_most_by_the_plan_seed_and_metric_that_are_given():
+    table, target = wave(40)
+    never = Convergence(100)
+    searcher = size_search(
+        DecisionTreeRegressor(), "max_leaves", Plan(folds=3), 7, "mean_absolute_error", most=4, convergence=never
+    )
+    search = select(DecisionTreeRegressor(), searcher, table, target).search
+    assert [one.parameters for one in search.candidates] == [{"max_leaves": size} for size in (1, 2, 3, 4)]
+    assert search.metric == "mean_absolute_error"
+    alone = cross_validate(
+        DecisionTreeRegressor(max_leaves=2), table, target, Plan(folds=3), 7, judging=Judging(judge_training=True)
+    )
+    assert search.candidates[1].summary == alone.summary
+    assert search.candidates[1].training("mean_squared_error") == alone.summary["training"]["mean_squared_error"]
+    cut = DecisionTreeRegressor(discretise="equal-width")
+    found = select(cut, size_search(cut, "bins", Plan(folds=2), most=3, convergence=never), table, target)
+    assert [one.parameters["bins"] for one in found.search.candidates] == [2, 3]  # one interval is none
+    assert Convergence() == Convergence(3, 0.01)
+
+
+def test_weights_count_in_the_last_fit_and_on_the_locked_rows_and_times_lock_the_latest():
+    values, weights = np.arange(16.0) ** 2, np.arange(16.0) % 3 + 1
+    table, times = Table.from_array(np.zeros((16, 1))), Series(Column("t"), np.arange(16.0)[::-1])
+    searcher = grid_search(Mean(), {"shrinkage": [0.0]}, Plan(folds=2))
+    judging = Judging(weights=weights)
+    assert select(Mean(), searcher, table, values, judging=judging).model.mean_ == pytest.approx(
+        np.average(values, weights=weights)
+    )
+    timed = Judging(weights=weights, times=times)
+    found = select(Mean(), searcher, table, values, judging=timed, test=Plan("hold-out"))
+    assert found.test.rows.rows.tolist() == [0, 1, 2, 3]
+    mean = np.average(values[4:], weights=weights[4:])
+    assert found.model.mean_ == pytest.approx(mean)
+    expected = np.average(abs(values[:4] - mean), weights=weights[:4])
+    assert found.test.metrics["mean_absolute_error"] == pytest.approx(expected)
+    outer = nested(Mean(), searcher, table, values, Plan(folds=4), 5, judging=judging)
+    splits = Plan(folds=4).splits(Series(Column("y"), values), 5)
+    assert [one.rows.rows.tolist() for one in outer.results] == [splits[number].test.tolist() for number in range(4)]
+    assert [one.test_weight for one in outer.results] == [weights[splits[number].test].sum() for number in range(4)]
+
+
 def test_the_locked_rows_have_no_part_in_the_choice():
     table, target = classes()
     lock = Plan("hold-out", stratified=False)  # so that other classes make no other split
@@ -214,6 +255,33 @@ def test_a_learning_curve_falls_and_its_smaller_parts_lie_in_the_larger():
         assert codes[rows].mean() == pytest.approx(codes[split.train].mean(), abs=1 / len(rows))
 
 
+@pytest.mark.parametrize("timed", [False, True])
+def test_the_points_of_a_learning_curve_are_those_of_its_parts_by_weight(timed):
+    values, weights = np.random.default_rng(5).normal(size=26), np.arange(26.0) % 3 + 1
+    table, target = Table.from_array(np.zeros((26, 1))), Series(Column("y"), values)
+    times = Series(Column("t"), np.arange(26.0)) if timed else None
+    judging, plan = Judging(weights=weights, times=times), Plan(folds=3)
+    points = learning_curve(Mean(), table, target, (0.25, 1.0), plan, 3, judging=judging)
+    splits = plan.splits(target, 3, times=times)
+    for point in points:
+        sizes, tested, learned = [], [], []
+        for number in range(3):
+            part = partial_split(splits[number], point["share"], target, 3, times)
+            mean = np.average(values[part.train], weights=weights[part.train])
+            errors = [np.average(abs(values[own] - mean), weights=weights[own]) for own in (part.test, part.train)]
+            sizes.append(len(part.train))
+            tested.append(errors[0])
+            learned.append(errors[1])
+        assert point["train_rows"] == pytest.approx(np.mean(sizes))
+        assert point["metrics"]["mean_absolute_error"]["values"] == pytest.approx(tested)
+        assert point["training"]["mean_absolute_error"] == pytest.approx(np.mean(learned))
+    split = splits[0]
+    other = partial_split(split, 0.5, target, 4, times)
+    assert (other.train.tolist() == partial_split(split, 0.5, target, 3, times).train.tolist()) == timed
+    three = Split(split.train[:3], split.test)
+    assert [len(partial_split(three, share, target, 3, times).train) for share in (0.01, 0.5, 0.8)] == [1, 2, 2]
+
+
 def test_a_learning_curve_over_time_learns_from_the_latest():
     times = Series(Column("t"), np.arange(20.0))
     target = Series(Column("y"), np.arange(20.0))
@@ -231,3 +299,6 @@ def test_mean_utility_may_choose():
         judging=judging,
     )  # fmt: skip
     assert found.search.metric == "mean_utility"
+    own = DecisionTreeClassifier(max_depth=1, utility={"a": {"b": -9.0}})
+    searched = select(own, grid_search(own, {"min_leaf": [1, 5]}, Plan(folds=3), 0, "mean_utility"), table, target)
+    assert searched.search.metric == "mean_utility"  # the learner's own

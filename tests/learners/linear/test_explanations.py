@@ -11,7 +11,7 @@ from learners.checks.require import require_json
 from learners.linear import LinearRegressor, LogisticClassifier
 from learners.linear.fitted import FittedLinear
 from learners.persist import dump, load
-from learners.table import MISSING, UNSEEN, Table
+from learners.table import MISSING, UNSEEN, Column, Kind, Table
 from learners.types import FloatArray
 
 MODELS = [
@@ -97,6 +97,31 @@ def test_states_and_texts() -> None:
     assert told["round"] == (True, "known")
     assert "(width = missing)" in explanation.text()
     assert explanation.n_tests == 6
+
+
+def test_formulas_have_their_signs_and_reasons_the_largest_first() -> None:
+    assert LinearRegressor().fit([[-1.0], [0.0], [1.0]], [5.0, 3.0, 1.0]).formula() == "3 - 2 * x0"
+    x = np.arange(-9.0, 0)[:, None]
+    assert "* ((x0 + 5) / 2.58" in LinearRegressor(degree=2).fit(x, x[:, 0] ** 2).formula()
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    (reason,) = LinearRegressor().fit(X, X @ [1.0, -3.0]).explain([[1.0, 1.0]])
+    text = reason.text()
+    assert text.index("(x1 = 1)") < text.index("(x0 = 1)")
+    model = LogisticClassifier(alpha=1e3).fit(X, [0, 0, 1, 1])
+    assert model.formula().startswith("1: ")
+    assert LogisticClassifier(penalty="lasso", alpha=1e3).fit(X, [0, 0, 1, 1]).formula() == "1: 0"
+
+
+def test_a_level_that_training_lacks_adds_the_mean_of_the_others_and_a_gap_its_own() -> None:
+    """By hand: a adds 0, b 2, in the mean 1; what is missing is told 11, which is 9 beyond the mean and a's 1."""
+    colour = Column("colour", Kind.NOMINAL, ("a", "b", "never"))
+    cells = np.array([0, 0, 1, 1, MISSING, MISSING])[:, None]
+    model = LinearRegressor().fit(Table((colour,), cells), [1.0, 1.0, 3.0, 3.0, 10.0, 12.0])
+    asked = Table((colour,), np.array([0, 1, 2, UNSEEN, MISSING])[:, None])
+    told = [reason.predictors[0].contributions[0] for reason in model.explain(asked)]
+    assert [one.amount for one in told] == pytest.approx([0, 2, 1, 1, 10])
+    assert [one.state for one in told] == ["known", "known", "unseen", "unseen", "missing"]
+    assert model.predict(asked) == pytest.approx([1, 3, 2, 2, 11])
 
 
 def test_a_model_comes_back_with_all_it_tells() -> None:

@@ -7,6 +7,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from learners.errors import ParameterError
+from learners.evaluation.folds import k_fold
 from learners.linear import LinearRegressor, LogisticClassifier, newton
 from learners.linear.design import make_design
 from learners.linear.multinomial import Multinomial
@@ -184,6 +185,39 @@ def test_strength_and_degree_are_chosen_by_cross_entropy() -> None:
     assert model.score(x[:, None], y) > 0.85
     assert model.tried_ is not None
     assert len(model.tried_.losses) == 8
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_path_of_classes_begins_where_the_first_column_comes_in(n_classes: int) -> None:
+    """At the largest slope of the loss of the shares alone; a ridge's at 100 times the largest eigenvalue."""
+    random = np.random.default_rng(5)
+    for n_rows, end in ((40, 1e-4), (3, 1e-2)):
+        X, codes = random.normal(size=(n_rows, 3)), np.arange(n_rows) % n_classes
+        weights = np.arange(n_rows) % 2 + 1.0
+        design = make_design(Table.from_array(X), weights, degree=1, gaps=False)
+        standard, shares = design.standard, weights / weights.sum()
+        off = [(codes == code) - shares @ (codes == code) for code in range(n_classes)]
+        steepest = max(abs(standard.T @ (shares * rest)).max() for rest in off)
+        found = Multinomial(codes.astype(float), n_classes).grid(design, Penalty(0.5), 5)
+        assert (found[0], found[-1]) == pytest.approx((steepest / 0.5, steepest / 0.5 * end))
+        largest = np.linalg.eigvalsh(standard.T @ (shares[:, None] * standard))[-1]
+        ridges = Multinomial(codes.astype(float), n_classes).grid(design, Penalty(0.0), 5)
+        assert (ridges[0], ridges[-1]) == pytest.approx((largest * 1e2, largest * 1e-8))
+
+
+def test_losses_of_the_path_are_those_of_fits_to_stratified_folds() -> None:
+    random = np.random.default_rng(6)
+    X, y = random.normal(size=(31, 2)), (random.random(31) < 0.3).astype(int)
+    tried = LogisticClassifier(alpha=None, n_alphas=3, folds=4, seed=2).fit(X, y).tried_
+    assert tried is not None
+    folds = k_fold(31, 4, 2, y)
+    for alpha, loss in zip(tried.alphas.tolist(), tried.losses, strict=True):
+        costs = np.empty(31)
+        for number in range(4):
+            train, test = folds[number].train, folds[number].test
+            own = LogisticClassifier(alpha=alpha).fit(X[train], y[train])
+            costs[test] = -np.log(own.predict_proba(X[test])[np.arange(len(test)), y[test]])
+        assert loss == pytest.approx(costs.mean(), rel=1e-6)
 
 
 def test_class_weights_and_utilities_move_the_decision() -> None:

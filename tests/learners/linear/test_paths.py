@@ -104,26 +104,42 @@ def test_one_standard_error_takes_the_simpler_fit() -> None:
     assert {row.variable.column for row in simple.coefficients()[1:] if row.estimate} >= {"x0", "x1", "x2"}
 
 
-def test_nothing_of_a_fold_leaks_into_its_path() -> None:
+def test_of_equally_good_strengths_the_strongest_is_taken() -> None:
+    """Losses that agree to nine digits are equal: here those of the weakest 34, where the loss hardly falls."""
+    generator = np.random.default_rng(35)
+    x = generator.normal(size=(20, 1))
+    y = 3 * x[:, 0] + generator.normal(size=20)
+    model = LinearRegressor(penalty="ridge", validation="leave-one-out", n_alphas=200).fit(x, y)
+    tried = model.tried_
+    assert tried is not None
+    assert int(np.argmin(tried.losses)) == 199
+    assert tried.chosen == np.flatnonzero(tried.losses <= tried.losses[-1] * (1 + 1e-9))[0] == 166
+    assert [one["chosen"] for one in tried.to_json()].index(True) == 166
+    assert model.alpha_ == tried.alphas[166]
+
+
+@pytest.mark.parametrize("indicators", [True, False])
+def test_nothing_of_a_fold_leaks_into_its_path(indicators: bool) -> None:
     """Each row left out is answered by what the other rows alone teach: levels, means, deviations and gaps too."""
     random = np.random.default_rng(5)
     x = np.where(np.arange(18) % 7 == 3, np.nan, random.normal(size=18) * 10 + 4)
     numbers = [None if np.isnan(value) else value for value in x]
     table = Table.from_columns({"x": numbers, "c": [f"level {row % 9}" for row in range(18)]})
     y = random.normal(size=18)
-    model = LinearRegressor(penalty="ridge", folds=18, n_alphas=3, degree=2).fit(table, y)
+    options = {"penalty": "ridge", "degree": 2, "missing_indicators": indicators}
+    model = LinearRegressor(folds=18, n_alphas=3, **options).fit(table, y)
     assert model.tried_ is not None
     for alpha, loss in zip(model.tried_.alphas.tolist(), model.tried_.losses.tolist(), strict=True):
         errors = []
         for row in range(18):
             others = np.flatnonzero(np.arange(18) != row)
-            own = LinearRegressor(penalty="ridge", alpha=alpha, degree=2).fit(table.take(others), y[others])
+            own = LinearRegressor(alpha=alpha, **options).fit(table.take(others), y[others])
             errors.append(own.predict(table.take(np.array([row])))[0] - y[row])
         assert loss == pytest.approx(np.mean(np.square(errors)), rel=1e-9)
 
 
-@pytest.mark.parametrize("l1_ratio", [0.3, 1.0])
-@pytest.mark.parametrize("n_rows", [60, 6])
+@pytest.mark.parametrize("l1_ratio", [0.01, 0.3, 1.0])
+@pytest.mark.parametrize("n_rows", [60, 8, 6])
 def test_a_path_begins_where_the_first_column_comes_in(l1_ratio: float, n_rows: int) -> None:
     """And ends at 1/10,000 of that, or at 1/100 where there are no more rows than columns."""
     X, y = data(n_rows)
@@ -134,6 +150,9 @@ def test_a_path_begins_where_the_first_column_comes_in(l1_ratio: float, n_rows: 
     assert [int((coefficients != 0).sum()) for coefficients in peer] == [0, 1]
     assert grid[-1] / grid[0] == pytest.approx(1e-4 if n_rows == 60 else 1e-2)
     np.testing.assert_allclose(grid[1:] / grid[:-1], (grid[-1] / grid[0]) ** (1 / 8))
+    least, less = (Gaussian.of(y).grid(design, Penalty(ratio), 9) for ratio in (1e-3, 1e-5))
+    assert less.tolist() == least.tolist()
+    assert least[0] == pytest.approx(grid[0] * l1_ratio / 1e-3)
 
 
 def test_the_path_of_a_ridge_goes_from_nearly_the_mean_to_nearly_least_squares() -> None:

@@ -87,3 +87,41 @@ def test_deviances_are_twice_the_likelihoods_of_the_fit_and_of_the_shares(n_clas
     deviance = minimize(loss, np.zeros(2 * (n_classes - 1)), tol=1e-12).fun
     wanted = {"rows": weights.sum(), "deviance": deviance, "null_deviance": null}
     assert told == pytest.approx(wanted | {"mcfadden_r_squared": 1 - deviance / null}, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearRegressor(),
+        LinearRegressor(penalty="ridge", alpha=0.2),
+        LinearRegressor(penalty="lasso", alpha=0.3),
+        LogisticClassifier(penalty="none"),
+        LogisticClassifier(alpha=0.05),
+    ],
+    ids=repr,
+)
+def test_whole_weights_are_repeated_rows(model: LinearRegressor | LogisticClassifier) -> None:
+    X, y = drawn()
+    target = y if isinstance(model, LinearRegressor) else (y > y.mean() + X[:, 3] - 2).astype(int)
+    weights = np.arange(30) % 3 + 1
+    again = np.repeat(np.arange(30), weights)
+    weighed, repeated = (
+        model.fit(*given).coefficients() for given in ((X, target, weights), (X[again], target[again]))
+    )
+    assert len(again) == model.statistics_["rows"]
+    told = dict(model.statistics_)
+    assert model.fit(X, target, weights).statistics_ == pytest.approx(told, rel=1e-6)
+    for one, other in zip(weighed, repeated, strict=True):
+        names = ("estimate", "standard_error", "t", "p_value", "low", "high")
+        for name in names:
+            found, wanted = getattr(one, name), getattr(other, name)
+            assert (found is None) == (wanted is None)
+            assert wanted is None or found == pytest.approx(wanted, rel=1e-5, abs=1e-9)
+
+
+def test_equal_numbers_leave_nothing_to_explain() -> None:
+    told = LinearRegressor().fit(np.arange(5.0)[:, None], np.full(5, 7.0))
+    assert (told.statistics_["r_squared"], told.statistics_["adjusted_r_squared"]) == (None, None)
+    assert told.statistics_["residual_standard_error"] == 0
+    assert [(row.standard_error, row.t, row.p_value) for row in told.coefficients()] == [(0, None, None)] * 2
+    assert [(row.low, row.high) for row in told.coefficients()] == [(7, 7), (0, 0)]
