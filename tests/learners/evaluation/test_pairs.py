@@ -14,6 +14,7 @@ from learners.evaluation import Judging, Plan, cross_validate
 from learners.evaluation.comparison import row_losses
 from learners.evaluation.crossval import joined
 from learners.evaluation.pairs import Judged, Terms, compare_pairs, pairs_of
+from learners.evaluation.results import FoldResult
 from learners.table import Table
 
 ROWS = 60
@@ -127,6 +128,43 @@ def test_repeats_answer_rows_again_and_numbers_are_neither_right_nor_wrong():
     (compared,) = compare_pairs(judged(plan, numbers=True), NAMES, [(1, 0)], Terms(plan))
     assert compared["metrics"]["mean_squared_error"]["p_value"] < 1
     assert "the learners answer numbers" in compared["mcnemar"]["untested"]
+
+
+def test_folds_are_paired_by_their_numbers_and_shares_are_of_all():
+    """Two folds of other sizes, told in any order: errors 0.4 and 0.1 against 0.2 and 0.2."""
+    one = [FoldResult(1, 6, 3, 3.0, 3.0, {"error": 0.4}), FoldResult(2, 8, 1, 1.0, 1.0, {"error": 0.1})]
+    two = [FoldResult(1, 6, 3, 3.0, 3.0, {"error": 0.2}), FoldResult(2, 8, 1, 1.0, 1.0, {"error": 0.2})]
+    (compared,) = compare_pairs([Judged(one), Judged(two[::-1])], ["a", "b"], [(0, 1)], Terms(Plan(folds=2)))
+    test = compared["metrics"]["error"]
+    assert test["difference"] == pytest.approx((0.2 - 0.1) / 2)
+    assert test["test_share"] == pytest.approx((3 / 6 + 1 / 8) / 2)
+    assert test["standard_error"] == pytest.approx(math.sqrt((1 / 2 + 5 / 16) * np.var([0.2, -0.1], ddof=1)))
+    one[1] = FoldResult(2, 8, 1, 1.0, 1.0, {"error": None})
+    (compared,) = compare_pairs([Judged(one), Judged(two)], ["a", "b"], [(0, 1)], Terms(Plan(folds=2)))
+    assert compared["metrics"]["error"]["untested"] == "error is undefined in 1 of 2 folds"
+
+
+def test_one_row_has_no_test_and_rows_of_a_group_are_warned_of():
+    found = [
+        Judged([FoldResult(1, 5, 1, 1.0, 1.0, {"error": error})], {"error": np.array([error])}) for error in (1.0, 0.0)
+    ]
+    (compared,) = compare_pairs(found, ["a", "b"], [(0, 1)], Terms(Plan("hold-out")))
+    assert compared["metrics"]["error"]["untested"] == "there is one row, and a test needs two"
+    assert (compared["mcnemar"]["rows"], compared["mcnemar"]["only_second_right"]) == (1, 1)
+    assert compared["notes"] == []
+    (compared,) = compare_pairs(found, ["a", "b"], [(0, 1)], Terms(Plan("hold-out"), grouped=True))
+    assert [note.endswith("also where they are of one group") for note in compared["notes"]] == [True]
+    assert Terms(Plan(folds=3)).answers_once
+    assert not Terms(Plan(folds=3, repeats=2)).answers_once
+
+
+def test_mcnemars_p_values_are_adjusted_over_all_pairs():
+    """By hand: of 5 and of 4 rows that only one gets right p is 2 / 2^5 and 2 / 2^4."""
+    losses = {"a": np.zeros(9), "b": np.repeat([1.0, 0.0], [5, 4]), "c": np.repeat([0.0, 1.0], [5, 4])}
+    found = [Judged([FoldResult(1, 5, 9, 9.0, 9.0, {"error": own.mean()})], {"error": own}) for own in losses.values()]
+    compared = compare_pairs(found, list(losses), [(1, 0), (2, 0)], Terms(Plan("leave-one-out")))
+    assert [one["mcnemar"]["p_value"] for one in compared] == pytest.approx([1 / 16, 1 / 8])
+    assert [one["mcnemar"]["adjusted_p_value"] for one in compared] == pytest.approx([2 / 16, 1 / 8])
 
 
 def test_what_was_not_judged_or_not_alike_says_so():

@@ -213,3 +213,9 @@ def test_of_exact_fits_the_lowest_degree_is_chosen() -> None:
     x = np.arange(40.0)[:, None]
     assert LinearRegressor(degree=None).fit(x, 3 * x[:, 0] + 1).degree_ == 1
     assert LinearRegressor(degree=None).fit(x, 3 * x[:, 0] ** 2 + 1).degree_ == 2
+    for seed in range(4):  # where what rounding leaves is least of a higher degree
+        x = np.random.default_rng(seed).normal(size=(30, 1))
+        model = LinearRegressor(degree=None, max_degree=4).fit(x, 0.3 * x[:, 0] + 0.1)
+        assert model.degree_ == 1
+        assert model.tried_ is not None
+        assert model.tried_.losses.max() < 1e-28

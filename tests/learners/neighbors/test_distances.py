@@ -72,6 +72,12 @@ def test_gower_leaves_missing_columns_out():
     assert found[0, 2] == pytest.approx((0.5 + 0) * 3 / 2)  # two of three columns are known
     assert found[0, 3] == pytest.approx(0.5 * 3)
     assert found[2, 3] == 3  # nothing in common: as far as can be
+    largest = fit_coordinates(MIXED, np.ones(5), np.inf, "none", leaves_out=True)
+    points = largest.of(MIXED)
+    widest = largest.metric.powers(points[:, None], points[None])
+    assert widest[0, 1] == 4
+    assert widest[0, 2] == 1  # of what both know the ranks alone differ
+    assert widest[2, 3] == 4  # nothing in common: the largest of the spans 4, 2 and 1
 
 
 rows = st.lists(st.floats(-50, 50).map(lambda x: round(x, 2)), min_size=3, max_size=3).map(np.array)
@@ -137,6 +143,12 @@ def test_a_weight_multiplies_what_a_gap_counts_too():
     left_out = mixed_distances((gap, 0, 0), (4, 1, 1), (gap, gap, gap), p=1.0, leaves_out=True, weights=weights)
     assert left_out[0, 1] == pytest.approx(4 * 0.5 * (4.25 / 4))  # the grade alone tells; it has 4 of 4.25
     assert left_out[0, 2] == pytest.approx(4.25)
+    assert mixed_distances((0, 0, 0), (0, 0, 1), weights=(1.0, 1.0, 4.0))[0, 1] == 2  # of another level too
+    made = fit_coordinates(MIXED, np.ones(5), 2.0, "range", leaves_out=False)
+    once, twice = made.weighted(np.array([2.0, 3.0, 5.0])), made.weighted(np.array([7.0, 4.0, 1.0]))
+    twice = twice.weighted(np.array([2.0, 3.0, 5.0]))  # in place of those before
+    np.testing.assert_allclose(twice.metric.span, once.metric.span)
+    np.testing.assert_allclose(once.metric.span**2, [2, 3, 5])
 
 
 def test_a_gap_has_its_share_of_the_distance():

@@ -84,10 +84,9 @@ def test_texts_and_gaps_are_measured_in_their_own_unit_by_weight():
     """By hand, unscaled: one edit and 3 of a number, the edit with the weight 4; a gap is the longest text."""
     words = ["ab", "abcd", "ac", None]
     table = Table.from_columns({"word": words, "x": [0.0, 0, 3, 0]}, [Column("word", Kind.TEXT).extended(words[:3])])
-    options = {"k": 4, "scaling": "none"}
 
-    def distances(**more):
-        model = NearestNeighborsRegressor(**options, **more).fit(table, np.arange(4.0))
+    def distances(scaling="none", **more):
+        model = NearestNeighborsRegressor(k=4, scaling=scaling, **more).fit(table, np.arange(4.0))
         return {one.row: one.distance for one in model.explain(table.take(np.array([0])))[0].neighbours}
 
     assert distances() == pytest.approx({0: 0, 1: 2, 2: np.sqrt(1 + 9), 3: 4})
@@ -95,6 +94,17 @@ def test_texts_and_gaps_are_measured_in_their_own_unit_by_weight():
     assert weighted == pytest.approx({0: 0, 1: 2, 2: np.sqrt(1 + 9 / 4), 3: 4})
     light = distances(weighting="given", column_weights={"word": 0.25})
     assert light == pytest.approx({0: 0, 1: 1, 2: np.sqrt(1 / 4 + 9), 3: 2})
+    # scaled, of the longest text of 4 and of the range of 3; a gap is as far as can be
+    assert distances(scaling="range") == pytest.approx({0: 0, 1: 2 / 4, 2: np.sqrt(1 / 16 + 1), 3: 1})
+
+
+def test_sequences_are_scaled_by_their_largest_distance():
+    """By hand, of sequences of one step, which are as far apart as their numbers."""
+    table = Table.from_columns({"s": [[0.0], [1.0], [4.0], None], "x": [0.0, 0.0, 0.0, 0.0]})
+    for scaling, unit in (("none", 1), ("range", 4), ("standard", 4)):
+        model = NearestNeighborsRegressor(k=4, scaling=scaling).fit(table, np.arange(4.0))
+        told = {one.row: one.distance for one in model.explain(table.take(np.array([1])))[0].neighbours}
+        assert told == pytest.approx({1: 0, 0: 1 / unit, 2: 3 / unit, 3: 4 / unit})
 
 
 @pytest.mark.parametrize(
