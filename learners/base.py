@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -122,6 +122,8 @@ class Learner(Parameterised, ABC):
     capabilities: ClassVar[Capabilities]
     #: Whether a small table is learned from within seconds without machine code.
     learns_uncompiled: ClassVar[bool] = True
+    #: Attributes that hold functions of the caller's own; they are no parameters, and copies keep them.
+    own_functions: ClassVar[tuple[str, ...]] = ()
 
     columns_: tuple[Column, ...]
     n_features_in_: int
@@ -254,6 +256,20 @@ class Learner(Parameterised, ABC):
             self.feature_names_in_ = np.array(table.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
+
+    def copied(self, **changes: Any) -> Self:
+        """An unfitted learner of the same parameters, but for some, and functions of the caller's own.
+
+        Raises:
+            ParameterError: a name is none of its parameters.
+        """
+        made = type(self)()
+        made.set_params(**(self.get_params() | changes))
+        vars(made).update({name: own for name, own in vars(self).items() if name in self.own_functions})
+        return made
+
+    def __sklearn_clone__(self) -> Self:
+        return self.copied(**deepcopy(self.get_params()))
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.is_fitted

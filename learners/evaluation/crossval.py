@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -82,14 +83,8 @@ def prepared(make_learner: Learner | MakeLearner, table: Any, target: Any) -> tu
 
 
 def copies_of(learner: Learner, **changes: Any) -> MakeLearner:
-    """A function that makes unfitted learners with the same parameters but for some."""
-
-    def copy() -> Learner:
-        made = type(learner)()
-        made.set_params(**(learner.get_params() | changes))
-        return made
-
-    return copy
+    """A function that makes unfitted learners with the same parameters but for some; see ``Learner.copied``."""
+    return partial(learner.copied, **changes)
 
 
 def _left_out(

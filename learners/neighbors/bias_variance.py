@@ -67,7 +67,7 @@ def error_parts(model: NearestNeighborsRegressor, X: Any, y: Any, ks: Sequence[i
     Raises:
         DataError: a k is out of range, or the model votes by a kernel.
     """
-    fitted = type(model)(**model.get_params()).fit(X, y)
+    fitted = model.copied().fit(X, y)
     index, numbers = fitted.index_, fitted.numbers_
     if not ks or min(ks) < 1 or max(ks) >= index.n_rows or fitted.kernel != "uniform":
         raise DataError(f"k must be >= 1 and < {index.n_rows}, the number of rows, and the kernel uniform")

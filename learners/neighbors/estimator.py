@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -59,6 +59,7 @@ class FittedNeighbors(Learner):
         distance_function_: a caller's own distance, or ``None``; see :meth:`measuring_by`.
     """
 
+    own_functions: ClassVar[tuple[str, ...]] = ("distance_function_",)
     distance_function_: Distance | None = None
 
     coordinates_: Coordinates
@@ -359,7 +360,7 @@ class NeighborsEstimator(FittedNeighbors):
             distance: two rows of cells, float64 (d,), coded as in :mod:`learners.table`, to a finite number >= 0. All
                 rows are looked at; columns are neither scaled nor weighted.
         """
-        made = type(self)(**self.get_params())
+        made = self.copied()
         made.distance_function_ = distance
         return made
 

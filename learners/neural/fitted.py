@@ -48,6 +48,7 @@ class FittedNetwork(Learner):
     learns_uncompiled: ClassVar[bool] = False
     inputs_type: ClassVar[type[AnyInputs]] = Inputs
     network_type: ClassVar[type[Network]]
+    own_functions: ClassVar[tuple[str, ...]] = ("augment_",)
     augment_: Callable[[FloatArray, np.random.Generator], FloatArray] | None = None
 
     inputs_: AnyInputs

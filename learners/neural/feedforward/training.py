@@ -42,7 +42,7 @@ class TrainedByGradients(GradientParameters):
                 to inputs of the same shape whose targets are the same: images moved by a pixel, say. Not for
                 ``optimizer`` ``lbfgs``, which needs the same rows in every step.
         """
-        made = type(self)(**self.get_params())
+        made = self.copied()
         made.augment_ = augment
         return made
 

@@ -40,7 +40,7 @@ def test_the_precision_recall_curve_is_scikit_learns(seed, weighted):
     found = precision_recall_curve(positive, score, weights)
     precision, recall, thresholds = peer.precision_recall_curve(positive, score, sample_weight=weights)
     assert found.x[::-1] == pytest.approx(recall)
-    assert found.y[::-1][:-1] == pytest.approx(precision[:-1])
+    assert found.y[::-1] == pytest.approx(precision)
     assert found.thresholds[1:][::-1] == pytest.approx(thresholds)
     assert found.area == pytest.approx(peer.average_precision_score(positive, score, sample_weight=weights))
 
@@ -106,6 +106,8 @@ def test_a_confidence_on_a_border_belongs_to_the_bin_below():
     shares = np.array([[0.5, 0.5], [0.0, 1.0], [0.7, 0.3], [0.75, 0.25]])
     found = reliability(np.zeros(4, int), shares, np.array([0, 1, 0, 0]), bins=4)
     assert found[:, 0].tolist() == [0, 1, 2, 1]
+    none = reliability(np.array([1]), np.array([[0.0, 1.0]]), np.array([0]), bins=4)  # decided for by its worth alone
+    assert none.tolist() == [[1, 0, 0], *[[0, 0, 0]] * 3]
     right, mean = calibration_curve([True, False, True, True], shares.max(axis=1), n_bins=4)
     assert (found[1:, 1] / found[1:, 0]).tolist() == pytest.approx(mean)
     assert (found[1:, 2] / found[1:, 0]).tolist() == pytest.approx(right)

@@ -131,14 +131,14 @@ def test_repeats_answer_rows_again_and_numbers_are_neither_right_nor_wrong():
 
 
 def test_folds_are_paired_by_their_numbers_and_shares_are_of_all():
-    """Two folds of other sizes, told in any order: errors 0.4 and 0.1 against 0.2 and 0.2."""
+    """Two folds of other sizes, told in any order: errors 0.4 and 0.1 against 0.2 and 0.25."""
     one = [FoldResult(1, 6, 3, 3.0, 3.0, {"error": 0.4}), FoldResult(2, 8, 1, 1.0, 1.0, {"error": 0.1})]
-    two = [FoldResult(1, 6, 3, 3.0, 3.0, {"error": 0.2}), FoldResult(2, 8, 1, 1.0, 1.0, {"error": 0.2})]
+    two = [FoldResult(1, 6, 3, 3.0, 3.0, {"error": 0.2}), FoldResult(2, 8, 1, 1.0, 1.0, {"error": 0.25})]
     (compared,) = compare_pairs([Judged(one), Judged(two[::-1])], ["a", "b"], [(0, 1)], Terms(Plan(folds=2)))
     test = compared["metrics"]["error"]
-    assert test["difference"] == pytest.approx((0.2 - 0.1) / 2)
+    assert test["difference"] == pytest.approx((0.2 - 0.15) / 2)
     assert test["test_share"] == pytest.approx((3 / 6 + 1 / 8) / 2)
-    assert test["standard_error"] == pytest.approx(math.sqrt((1 / 2 + 5 / 16) * np.var([0.2, -0.1], ddof=1)))
+    assert test["standard_error"] == pytest.approx(math.sqrt((1 / 2 + 5 / 16) * np.var([0.2, -0.15], ddof=1)))
     one[1] = FoldResult(2, 8, 1, 1.0, 1.0, {"error": None})
     (compared,) = compare_pairs([Judged(one), Judged(two)], ["a", "b"], [(0, 1)], Terms(Plan(folds=2)))
     assert compared["metrics"]["error"]["untested"] == "error is undefined in 1 of 2 folds"

@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.model_selection import KFold, cross_val_score
 
 from learners.catalog import dump_model, load_model
 from learners.errors import DataError, ModelFormatError, SchemaError
+from learners.evaluation import Plan, cross_validate
+from learners.evaluation.search import grid_search, select
 from learners.neighbors import LocalLinearRegressor, NearestNeighborsClassifier, NearestNeighborsRegressor
+from learners.neighbors.bias_variance import error_parts
 from learners.neighbors.elastic import edit_distances, warping_distances
 from learners.persist import load
 from learners.table import Column, Kind, Table
@@ -175,3 +180,22 @@ def test_a_callers_own_function_measures():
     negative = NearestNeighborsRegressor(k=1).measuring_by(lambda one, other: -1.0).fit(x, y)
     with pytest.raises(DataError, match="finite and >= 0"):
         negative.predict(x)
+
+
+def test_a_callers_own_function_goes_along_into_every_copy():
+    """It looks at the first column, which tells the number; the second, in larger units, is noise."""
+    generator = np.random.default_rng(0)
+    x, y = np.column_stack([np.arange(30.0), 1e3 * generator.normal(size=30)]), np.arange(30.0)
+    model = NearestNeighborsRegressor(k=1, scaling="none").measuring_by(lambda one, other: abs(one[0] - other[0]))
+    for copy in (model.copied(), clone(model), model.measuring_by(model.distance_function_)):
+        assert not copy.is_fitted
+        assert copy.get_params() == model.get_params()
+        assert copy.fit(x, y).predict([[12.2, 5e3]]).tolist() == [12]
+    for plan in (Plan(folds=5), Plan("leave-one-out")):
+        assert cross_validate(model, x, y, plan).summary["metrics"]["mean_absolute_error"]["mean"] <= 1.5
+    assert -cross_val_score(model, x, y, cv=KFold(5, shuffle=True), scoring="neg_mean_absolute_error").mean() <= 2
+    found = select(model, grid_search(model, {"k": [1, 2]}, Plan(folds=3)), x, y).model
+    assert abs(found.predict([[12.2, 5e3]])[0] - 12.2) < 1
+    (parts,) = error_parts(model, x, y, [1])
+    assert parts.error == 1  # the row beside each, of which one differs by 1
+    assert not model.leaves_one_out

@@ -121,7 +121,7 @@ def test_other_inputs_of_the_same_targets_teach_what_they_have_in_common() -> No
     def turned(inputs: Any, chance: Any) -> Any:
         return np.column_stack([inputs[:, 0], inputs[:, 1] * chance.choice([-1.0, 1.0], len(inputs))])
 
-    plain, even = (one.fit(values, target) for one in (learner, learner.augmenting_by(turned)))
+    plain, even = (one.fit(values, target) for one in (learner, learner.augmenting_by(turned).copied()))
     line = np.column_stack([np.zeros(50), np.linspace(0, 2, 50)])
 
     def difference(model: Any) -> float:
