@@ -265,6 +265,16 @@ def test_missing_and_unseen_values_are_told_and_voted_on():
     assert "colour = missing: " in texts[1]
 
 
+def test_members_are_judged_by_rows_with_missing_values_too():
+    table, target = read("hepatitis", "Class")
+    assert np.isnan(table.values).any()
+    model = AdaBoostClassifier(members=6).fit(table, target)
+    votes, weights = weights_by_round(model, table, target)
+    for member, before in enumerate(weights[:-1]):
+        wrong = votes[member].argmax(axis=1) != target.codes
+        assert model.boosted_.errors[member] == pytest.approx(before[wrong].sum() / before.sum())
+
+
 def test_cancelling_between_rounds_leaves_no_model():
     table, target = read("pima", "class")
     model = AdaBoostClassifier(members=50)

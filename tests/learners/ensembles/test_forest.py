@@ -9,7 +9,6 @@ from learners._accel import interpreted, uncompiled
 from learners.ensembles import (
     AdaBoostClassifier,
     BaggingClassifier,
-    BaggingRegressor,
     RandomForestClassifier,
     RandomForestRegressor,
     compiled_answers,
@@ -127,6 +126,13 @@ def test_a_sample_leaves_out_a_third_of_the_rows():
     assert Draws(weights, 1.0, 5).counts(2).tolist() == counted.tolist()
 
 
+@pytest.mark.parametrize(("weights", "drawn"), [([0.1] * 10, 10), ([0.0] * 4 + [0.1] * 6, 6), ([1e3] * 10, 160)])
+def test_there_are_as_many_draws_as_rows_at_least_and_sixteen_times_as_many_at_most(weights, drawn):
+    draws = Draws(np.array(weights), 1.0, 0)
+    assert draws.counts(0).sum() == drawn
+    assert draws.counts(0).tolist() != draws.counts(1).tolist()
+
+
 def test_the_error_out_of_bag_is_near_the_peers():
     table, target = read("pima", "class")
     ours = RandomForestClassifier(seed=1).fit(table, target)
@@ -135,66 +141,6 @@ def test_the_error_out_of_bag_is_near_the_peers():
     assert ours.out_of_bag_.rows == table.n_rows
     assert np.argmax(ours.feature_importances_) == np.argmax(peer.feature_importances_)
     assert ours.feature_importances_ == pytest.approx(peer.feature_importances_, abs=0.05)
-
-
-def test_shuffling_tells_which_columns_matter():
-    random = np.random.default_rng(2)
-    values = random.normal(size=(300, 4))
-    model = BaggingRegressor(members=15, importance="permutation").fit(values, 3 * values[:, 2])
-    assert np.argmax(model.feature_importances_) == 2
-    assert abs(model.feature_importances_[[0, 1, 3]]).max() < 0.1 * model.feature_importances_[2]
-
-
-def test_shuffled_numbers_err_as_much_as_chance_does():
-    """Of m rows, half 0 and half 1, a shuffle gives others' numbers to a share m / (2 (m - 1)) on average.
-
-    Its standard deviation is about 0.5 / sqrt(m). The numbers read the same backwards, so that turning them round
-    in place of shuffling would change none.
-    """
-    left_out = Draws(np.ones(1000), 1.0, 0).left_out(0)
-    left_out = left_out[: len(left_out) // 2 * 2]
-    half, m = len(left_out) // 2, len(left_out)
-    numbers = np.zeros(1000)
-    numbers[::2] = 1.0
-    numbers[left_out[:half]] = np.arange(half) % 2
-    numbers[left_out[half:]] = numbers[left_out[:half]][::-1]
-    model = BaggingRegressor(members=1, importance="permutation").fit(numbers[:, None], numbers)
-    assert model.feature_importances_[0] == pytest.approx(m / (2 * (m - 1)), abs=4 * 0.5 / np.sqrt(m))
-
-
-def test_importances_by_shuffling_are_the_members_mean_rise_in_error():
-    """By definition: a member's squared error on its rows out of bag, one column shuffled, less that as they are."""
-    generator = np.random.default_rng(10)
-    values, weights = generator.normal(size=(80, 2)), generator.integers(1, 4, 80).astype(float)
-    numbers = values[:, 0] + values[:, 1] / 2 + generator.normal(size=80)
-    model = BaggingRegressor(members=3, min_leaf=8, importance="permutation", seed=3).fit(values, numbers, weights)
-    draws, rises = Draws(weights, 1.0, 3), np.zeros((3, 2))
-    for member in range(3):
-        rows, chance = draws.left_out(member), draws.generator(member, 1)
-
-        def error(cells, member=member, rows=rows):
-            answers = model.members_.each(by_column(cells), hard=False)[member, :, 0]
-            return np.average((answers - numbers[rows]) ** 2, weights=weights[rows])
-
-        for column in range(2):
-            shuffled = values[rows].copy()
-            shuffled[:, column] = chance.permutation(shuffled[:, column])
-            rises[member, column] = error(shuffled) - error(values[rows])
-    assert model.feature_importances_ == pytest.approx(rises.mean(axis=0))
-    assert (rises != 0).all()
-
-
-def test_the_error_out_of_bag_weighs_rows():
-    """Without a column to test a member answers its sample's mean."""
-    random = np.random.default_rng(5)
-    numbers, weights = random.normal(size=200), random.integers(1, 4, 200).astype(float)
-    draws = Draws(weights, 1.0, 2)
-    answer, rows = np.average(numbers, weights=draws.counts(0)), draws.left_out(0)
-    model = BaggingRegressor(members=1, seed=2).fit(np.zeros((200, 1)), numbers, weights)
-    expected = np.average((numbers[rows] - answer) ** 2, weights=weights[rows])
-    assert len(set(weights[rows])) == 3
-    assert model.out_of_bag_.error == pytest.approx(expected, rel=1e-12)
-    assert model.out_of_bag_.rows == len(rows)
 
 
 @pytest.mark.parametrize(("n_columns", "third"), [(2, 1), (3, 1), (8, 2), (9, 3)])
@@ -224,26 +170,6 @@ def test_a_share_of_the_rows_is_drawn_and_rows_without_weight_never():
     draws = Draws(weights, 1.0, 2)
     assert (draws.counts(0)[weights == 0] == 0).all()
     assert (weights[draws.left_out(0)] > 0).all()
-
-
-def test_the_error_out_of_bag_decides_by_utility():
-    """By hand from the members' own shares: a spam mail that is let through costs 1, a letter that is lost 10."""
-    generator = np.random.default_rng(8)
-    values = generator.normal(size=(150, 3))
-    labels = np.where(values[:, 0] + generator.normal(size=150) > 0, "spam", "letter")
-    costs = {"spam": {"letter": -10.0}, "letter": {"spam": -1.0}}
-    model = BaggingClassifier(members=7, min_leaf=5, seed=4, utility=costs).fit(values, labels)
-    draws, each = Draws(np.ones(150), 1.0, 4), model.members_.each(np.ascontiguousarray(values.T), hard=False)
-    sums, counts = np.zeros((150, 2)), np.zeros(150)
-    for member in range(7):
-        rows = draws.left_out(member)
-        sums[rows] += each[member, rows]
-        counts[rows] += 1
-    judged = counts > 0
-    spam = (sums[judged] / counts[judged, None])[:, 1]
-    wrong = np.where(spam > 10 / 11, "spam", "letter") != labels[judged]
-    assert model.out_of_bag_.error == pytest.approx(wrong.mean())
-    assert wrong.mean() != ((spam > 0.5) != (labels[judged] == "spam")).mean()
 
 
 def test_class_weights_of_a_bag_are_weights_of_its_rows():

@@ -155,6 +155,19 @@ def test_models_answer_alike_loaded_and_row_by_row_and_tell_their_members_reason
         assert worth == sorted(worth, reverse=True)
 
 
+def test_a_reason_is_as_long_as_all_votes_and_the_reasons_of_a_few_members() -> None:
+    table, target = few("pima", "class")
+    model = BaggingClassifier(members=5, member=LOGISTIC).fit(table, target)
+
+    def sizes(learner: Learner, values: Any) -> Any:
+        return iter([np.array([reason.n_tests for reason in learner.explain(Table(table.columns, values))])])
+
+    found = np.concatenate(list(model.reason_sizes(table.values, sizes)))
+    reasons = model.explain(table)
+    assert found.tolist() == [reason.n_tests for reason in reasons]
+    assert found.tolist() == [5 + sum(one.reason.n_tests for one in reason.reasons) for reason in reasons]
+
+
 @pytest.mark.parametrize("learner", REGRESSORS)
 def test_a_bag_of_numbers_is_the_mean_of_what_learners_make_of_samples(learner: type[Learner]) -> None:
     flowers, _ = few("iris", "class", 75)

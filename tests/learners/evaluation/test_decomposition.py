@@ -17,7 +17,7 @@ from learners.evaluation.failing import AllFailed
 from learners.evaluation.folds import dealing_order
 from learners.params import integer, learner
 from learners.table import Column, Kind, Series, Table
-from learners.trees import DecisionTreeClassifier
+from learners.trees import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.learners.examples import Majority, Mean
 
 
@@ -49,9 +49,10 @@ def test_the_zero_one_parts_by_hand():
 
 
 def test_of_answers_as_often_the_first_class_is_the_main_one():
-    found = zero_one(np.array([[1, 2], [0, 1]]), np.array([0, 2]), 3)
-    assert found.bias == 0.5  # row 1 is told 0 mainly, rightly, and row 2 is told 1, wrongly
-    assert (found.unbiased_variance, found.biased_variance) == (0.25, 0.25)
+    found = zero_one(np.array([[1, 2], [0, 1]]), np.array([0, 1]), 3)  # rightly 0 and 1
+    assert (found.bias, found.unbiased_variance, found.biased_variance) == (0, 0.5, 0)
+    found = zero_one(np.array([[1, 2], [0, 1]]), np.array([1, 2]), 3)  # wrongly 0 and 1
+    assert (found.bias, found.unbiased_variance, found.biased_variance) == (1, 0, 0.5)
 
 
 def test_the_mean_has_the_variance_of_a_mean():
@@ -143,6 +144,15 @@ def test_all_folds_are_the_mean_over_tested_rows():
     assert found["error"] == pytest.approx(found["bias"] + found["variance"])
 
 
+def test_errors_name_the_rows_as_the_caller_numbers_them():
+    values, table = np.arange(12.0), Table.from_array(np.arange(12.0)[:, None])
+    values[7] = -1e150
+    judging = Judging(rows=np.arange(100, 112))
+    with pytest.raises(DataError, match="in row 107;") as caught:
+        bias_variance(DecisionTreeRegressor(), table, values, Plan(folds=3), 5, judging=judging)
+    assert caught.value.row == 107
+
+
 def test_a_deeper_tree_has_less_bias_and_more_variance():
     generator = np.random.default_rng(2)
     x = generator.random((300, 2))
@@ -167,6 +177,7 @@ def test_bits_of_classes_are_closed_forms():
     assert class_bits(np.array([0, 1]), np.array([[0.25, 0.75], [0.5, 0.5]])) == pytest.approx(3)
     found = two_part(10.0, np.zeros(8, int), np.tile([1.0, 0, 0, 0], (8, 1)))
     assert (found.bits, found.uniform_bits) == pytest.approx((10.0, 16.0))
+    assert two_part(1.0, np.zeros(8, int), np.full((8, 2), 0.5)).to_json()["uniform_bits"] == 8
 
 
 def test_the_prequential_length_by_hand_and_against_no_learning():
