@@ -14,7 +14,7 @@ from learners.base import Classifier
 from learners.decisions import utility_matrix
 from learners.errors import DataError, ParameterError
 from learners.evaluation import Judging, Plan, cross_validate
-from learners.evaluation.folds import dealing_order
+from learners.evaluation.folds import dealing_order, hold_out, k_fold
 from learners.evaluation.leaving_out import answers_left_out, joined, judge_left_out
 from learners.evaluation.plan import Repeated
 from learners.linear import LinearRegressor
@@ -113,6 +113,36 @@ def test_rare_classes_are_shared_like_common_ones():
     for seed in range(5):
         folds = Plan(folds=4).splits(labels(codes), seed, groups=numbers(groups))
         assert [int(codes[rows].sum()) for rows in rows_tested(folds)] == [10] * 4
+
+
+def test_ten_stratified_folds_are_drawn_or_a_quarter_is_held_out_unless_told_otherwise():
+    codes = np.arange(40) % 3
+    for plan, known in ((Plan(), codes), (Plan(stratified=False), None)):
+        folds = k_fold(40, 10, 4, known)
+        assert rows_tested(plan.splits(labels(codes), 4)) == [folds[number].test.tolist() for number in range(10)]
+        assert len(rows_tested(plan.splits(labels(codes), 4, groups=numbers(np.arange(40))))) == 10
+    for plan, known in ((Plan("hold-out"), codes), (Plan("hold-out", stratified=False), None)):
+        (split,) = rows_tested(plan.splits(labels(codes), 4))
+        assert split == hold_out(40, 0.25, 4, known)[0].test.tolist()
+    held = Plan("hold-out", fraction=0.4).splits(labels(codes), times=numbers(np.arange(40)))
+    assert held[0].test.tolist() == list(range(24, 40))
+    with pytest.raises(IndexError):
+        held[1]
+    with pytest.raises(ParameterError, match="at least 2 rows; there is 1"):
+        Plan("leave-one-out").splits(labels([0]))
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_classes_that_are_too_rare_are_named(grouped):
+    target = labels([*[0, 1] * 10, 2])
+    groups = numbers(np.arange(21) // 2) if grouped else None
+    assert Plan(folds=3).splits(target, groups=groups).warnings == (
+        "class 'c' has 1 of the rows: fewer than the 3 folds, so some folds have none to test",
+    )
+    split = Plan("hold-out", fraction=0.3).splits(target, groups=groups)
+    missing = "test" if 20 in split[0].train else "train on"
+    assert split.warnings == (f"class 'c': no row of it is there to {missing}",)
+    assert Plan(folds=3).splits(labels([0, 0, 0, 1, 1, 1])).warnings == ()  # as many as there are folds
 
 
 def test_repeats_are_the_folds_of_the_following_seeds():
