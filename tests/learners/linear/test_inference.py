@@ -46,6 +46,34 @@ def test_without_penalty_they_are_walds() -> None:
         assert row.low == pytest.approx(estimate - norm.ppf(0.975) * error, rel=1e-4)
 
 
+@pytest.mark.parametrize("learner", [LinearRegressor(), LogisticClassifier(penalty="none")], ids=repr)
+def test_what_collinear_columns_leave_open_has_none_and_all_else_has_its_own(learner: Any) -> None:
+    """Of two columns that are the same what leads to 0 is known; of x and 3 x + 1 it is not, nor is the intercept."""
+    X, y = drawn()
+    X, target = X + np.array([2.0, 5.0]), y if learner.capabilities.task == "classification" else y + X[:, 0]
+    alone = [row.standard_error for row in learner.fit(X, target).coefficients()]
+    doubled = learner.fit(np.column_stack([X, X[:, 0]]), target).coefficients()
+    told = [row.standard_error for row in doubled]
+    assert [told[1], told[3]] == [None, None]
+    assert told[2] == pytest.approx(alone[2], rel=1e-4)
+    if isinstance(learner, LinearRegressor):
+        assert told[0] == pytest.approx(alone[0], rel=1e-6)
+        moved = learner.fit(np.column_stack([X, 3 * X[:, 0] + 1]), target).coefficients()
+        assert [row.standard_error for row in moved[:2]] == [None, None]
+
+
+def test_nearly_collinear_columns_have_their_large_errors() -> None:
+    """The inverse of the information, of two columns of correlation 1 - 2e-5."""
+    X, y = drawn()
+    X[:, 1] = X[:, 0] + 0.005 * X[:, 1]
+    model = LogisticClassifier(penalty="none").fit(X, y)
+    shares = model.predict_proba(X)[:, 1]
+    design = np.column_stack([np.ones(200), X])
+    errors = np.sqrt(np.diag(np.linalg.inv(design.T @ (design * (shares * (1 - shares))[:, None]))))
+    assert [row.standard_error for row in model.coefficients()] == pytest.approx(errors, rel=1e-4)
+    assert errors[1] > 10
+
+
 def test_of_three_classes_they_are_those_of_independent_counts() -> None:
     """Of a table of counts a class's function is its log count less the mean log count; logs have variances 1 / n."""
     counts = np.array([[30, 12, 18], [9, 25, 14]])

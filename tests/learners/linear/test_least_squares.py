@@ -110,6 +110,13 @@ def test_columns_that_nearly_agree_are_told_apart() -> None:
     np.testing.assert_allclose(model.predict(np.column_stack([x, x + 1e-8 * z])[40:]), z[40:], atol=1e-5)
 
 
+def test_a_column_that_hardly_varies_beside_its_size_tells_what_it_tells() -> None:
+    x = 1e9 + np.arange(10.0)
+    model = LinearRegressor().fit(x[:, None], 2 * np.arange(10.0))
+    assert model.coefficients()[1].estimate == pytest.approx(2, rel=1e-6)
+    assert model.predict(x[:, None]) == pytest.approx(2 * np.arange(10.0), abs=1e-5)
+
+
 def test_more_columns_than_rows_have_the_solution_of_least_norm() -> None:
     random = np.random.default_rng(1)
     X, y = random.normal(size=(6, 15)), random.normal(size=6)

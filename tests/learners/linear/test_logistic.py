@@ -109,6 +109,21 @@ def test_what_chooses_is_refused_where_nothing_is_chosen(given: dict[str, object
     LinearRegressor(penalty="ridge", folds=2, validation="leave-one-out").check_together()
 
 
+def test_classes_that_are_nearly_separable_are_not() -> None:
+    """Of 1,000 rows on either side all but one are of its class: the log odds ratio is 2 log 999."""
+    x, y = np.repeat([0.0, 1.0], 1000), np.repeat([0, 1, 0, 1], [999, 1, 1, 999])
+    model = LogisticClassifier(penalty="none").fit(x[:, None], y)
+    assert model.warnings_ == ()
+    assert model.coefficients()[1].estimate == pytest.approx(2 * np.log(999))
+
+
+def test_of_many_coefficients_separable_classes_are_noticed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(newton, "MOST_COEFFICIENTS", 0)
+    x = np.arange(12.0)[:, None]
+    assert "separable" in LogisticClassifier(penalty="none").fit(x, x[:, 0] > 5).warnings_[0]
+    assert LogisticClassifier(penalty="none").fit(x, np.arange(12) % 2).warnings_ == ()
+
+
 def test_one_class_that_is_separable_from_two_others_counts_too() -> None:
     x = np.array([0.0, 1, 0, 1, 0, 1, 9, 10, 11])
     y = np.array([0, 0, 1, 1, 0, 1, 2, 2, 2])

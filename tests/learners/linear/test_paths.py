@@ -118,6 +118,26 @@ def test_of_equally_good_strengths_the_strongest_is_taken() -> None:
     assert model.alpha_ == tried.alphas[166]
 
 
+def test_of_fewer_rows_than_folds_each_is_left_out() -> None:
+    X, y = data(5)
+    many, five = (LinearRegressor(penalty="ridge", n_alphas=3, folds=folds).fit(X, y).tried_ for folds in (10, 5))
+    assert many is not None
+    assert five is not None
+    assert many.losses.tolist() == five.losses.tolist()
+    assert LinearRegressor(penalty="ridge", n_alphas=3).fit(X[:2], y[:2]).tried_ is not None
+    assert LinearRegressor(penalty="ridge", n_alphas=3).fit(X[:1], y[:1]).tried_ is None
+
+
+@pytest.mark.parametrize("selection", ["best", "one-standard-error"])
+def test_where_a_row_cannot_be_left_out_no_loss_is_told_and_the_simplest_is_taken(selection: str) -> None:
+    X = np.array([[0.0, 0], [1, 0], [2, 0], [3, 1]])
+    model = LinearRegressor(degree=None, max_degree=2, validation="leave-one-out", selection=selection)
+    tried = model.fit(X, np.arange(4.0) ** 2).tried_
+    assert tried is not None
+    told = [(one["degree"], one["loss"], one["standard_error"], one["chosen"]) for one in tried.to_json()]
+    assert told == [(1, None, None, True), (2, None, None, False)]
+
+
 @pytest.mark.parametrize("indicators", [True, False])
 def test_nothing_of_a_fold_leaks_into_its_path(indicators: bool) -> None:
     """Each row left out is answered by what the other rows alone teach: levels, means, deviations and gaps too."""
