@@ -7,7 +7,7 @@ the app, body included, and is answered by the route, which calls the same funct
 every option and every other format has one place, and both doors give the same bytes.
 
 What takes microseconds, a small body for a model in memory, is answered even before ASGI where the server can
-(:meth:`Front.at_once`, called by :mod:`service.web.protocol`).
+(:meth:`Front.at_once`, called by :mod:`service.web.at_once`).
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from service.services import Services
 from service.web.backlog import Backlog
 from service.web.observing import request_id_of, safe_headers
 from service.web.offered import AT_ONCE, BACKLOG, LIMITS, AtOnce
+from service.web.together import Together
 
 PREFIX, SUFFIX = "/api/v1/models/", "/predictions"
 #: The route's template, under which its requests are counted.
@@ -82,13 +83,13 @@ class Front:
                     await self._answer(model, media_type, begun, scope, receive, send)
                     return
         elif scope["type"] == "lifespan" and "state" in scope:
-            scope["state"][AT_ONCE] = AtOnce(self.admit, self.at_once)
+            scope["state"][AT_ONCE] = AtOnce(self.admit, self.at_once, Together())
             scope["state"][LIMITS] = self.services.settings.limits
             scope["state"][BACKLOG] = Backlog(self.services.settings.limits.unsent_bytes)
         await self.app(scope, receive, send)
 
     def admit(self, target: bytes, headers: Headers) -> Asked | None:
-        """What is asked by a request that may be answered before ASGI (:class:`~service.web.protocol.AtOnce`).
+        """What is asked by a request that may be answered before ASGI (:class:`~service.web.offered.AtOnce`).
 
         Args:
             target: of the request: its path, and a query.

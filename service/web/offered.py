@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from service.web.request_head import Headers
+from service.web.together import Together
 
 #: The name of an :class:`AtOnce` in the lifespan's state.
 AT_ONCE = "rulewood.at_once"
@@ -23,7 +24,9 @@ class AtOnce(NamedTuple):
             the app shall be asked, without waiting for the body.
         answer: from that, the headers and the whole body to the header lines and the body of an answer 200, or None
             where the app shall be asked.
+        together: the requests of all connections that are to be answered.
     """
 
     admit: Callable[[bytes, Headers], Any]
     answer: Callable[[Any, Headers, bytes], tuple[bytes, bytes] | None]
+    together: Together

@@ -3,9 +3,7 @@
 What is refused here never becomes a request: no middleware sees it, and the connection ends with it. What came whole
 before it on the connection is answered first.
 
-Small predictions are answered here, without a task, an event and two messages of ASGI for each, which take longer than
-the prediction: the app offers a function for it in its lifespan's state (:data:`service.web.offered.AT_ONCE`). What
-that function leaves, and all else, becomes a request of the app.
+Small predictions are answered here (:mod:`service.web.at_once`); all else becomes a request of the app.
 
 Nothing holds a connection for ever: one that is idle is closed, a head must come within a minute, a body at a least
 rate, and an answer must be taken.
@@ -21,15 +19,12 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from service.errors import BadRequest, RequestTimeout, ServiceError
 from service.settings import Limits
-from service.web.joined_writes import JoinedWrites
-from service.web.offered import AT_ONCE, LIMITS, AtOnce
+from service.web.at_once import AtOnceProtocol
+from service.web.offered import LIMITS
 from service.web.request_head import check_head, check_size, too_large
-from service.web.taken import TakenProtocol
 from service.web.whole_body import WholeBody, whole_body
-from service.web.written import written_at_once, written_refusal
+from service.web.written import written_refusal
 
-#: Bodies beyond it, and those that do not tell their length, go to the app while they come.
-_MAX_HELD = 150_000
 #: Seconds for the head of a request, and for each :data:`LEAST_RATE` times so many bytes of its body; and so many
 #: once the process ends.
 STALLED_SECONDS, _STALLED_AT_END_SECONDS = 60.0, 5.0
@@ -45,17 +40,13 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _DEFAULT_LIMITS = Limits()
 
 
-class ProblemProtocol(TakenProtocol):
+class ProblemProtocol(AtOnceProtocol):
     """What listens on a connection."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
-        self._at_once: AtOnce | None = self.app_state.get(AT_ONCE)
         self._limits: Limits = self.app_state.get(LIMITS, _DEFAULT_LIMITS)
         self._max_head, self._max_fields = self._limits.head_bytes, self._limits.head_fields
-        self._admitted: Any = None
-        #: What has come of a body that may be answered at once; None where there is no such request.
-        self._held: bytearray | None = None
         #: A body that the app gets as a whole; None where it gets the pieces as they come.
         self._whole: WholeBody | None = None
         #: Whether a request has begun and not ended; whether its head is there.
@@ -71,10 +62,9 @@ class ProblemProtocol(TakenProtocol):
         self._stalled: asyncio.TimerHandle | None = None
         #: Bytes that came since that was set.
         self._came = 0
-        #: Whether a request was answered since the last look; bytes that waited to be sent then, and for how long.
-        self._is_used = False
         #: The next question to a client that sends no more.
         self._asking: asyncio.TimerHandle | None = None
+        #: Bytes that waited to be sent when it was last looked whether the connection is idle, and for how long.
         self._unsent, self._unmoved_seconds = 0, 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -183,6 +173,7 @@ class ProblemProtocol(TakenProtocol):
         self._is_broken = True
         if self.transport.is_closing():
             return
+        self._answer_whole()
         self._unset_stalled()
         pending = self._pending()
         half = pending.pop() if pending and pending[-1].more_body else None
@@ -224,6 +215,7 @@ class ProblemProtocol(TakenProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Tell all requests of the connection, and forget what was waited for."""
+        self._forget_whole()
         for cycle in self._pending():
             _disconnect(cycle)
         self.pipeline.clear()
@@ -234,7 +226,8 @@ class ProblemProtocol(TakenProtocol):
         super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """Begin to read a request."""
+        """Begin to read a request, once that before it is answered or given to the app."""
+        self._answer_whole()
         self._is_open, self._has_head = True, False
         self._loose = -self._packet  # what of it is of this request is not known
         super().on_message_begin()
@@ -268,38 +261,6 @@ class ProblemProtocol(TakenProtocol):
             self._whole = whole_body(fields, self, self._take_more)
         self._has_head = True
 
-    def _may_wait_for_body(self, version: str, fields: dict[bytes, bytes]) -> bool:
-        parser, cycle, at_once = self.parser, self.cycle, self._at_once
-        if not (
-            at_once is not None
-            and parser.get_method() == b"POST"
-            and 0 < int(fields.get(b"content-length", b"0")) <= _MAX_HELD  # the parser has seen that it is a number
-            and not self.expect_100_continue
-            and (cycle is None or cycle.response_complete)  # else the answer before is still to come
-            and version == "1.1"
-            and parser.should_keep_alive()
-            and not self.flow.write_paused
-        ):
-            return False
-        self._admitted = at_once.admit(self.url, self.headers)
-        return self._admitted is not None
-
-    def _begin_task(self) -> None:
-        """Make it a request of the app, whose task runs once this has returned."""
-        super().on_headers_complete()
-        cycle = self.cycle
-        # Of an answer to HEAD the head is all that is written.
-        if cycle is not None and cycle.scope["method"] != "HEAD" and not isinstance(cycle.transport, JoinedWrites):
-            cycle.transport = JoinedWrites(cycle.transport)
-
-    def _release(self) -> None:
-        """Give what was held to the app."""
-        held, self._held = self._held, None
-        if held is not None:
-            self._begin_task()
-            if held:
-                super().on_body(bytes(held))
-
     def on_body(self, body: bytes) -> None:
         """Take a part of a body."""
         if self._held is not None:
@@ -312,20 +273,15 @@ class ProblemProtocol(TakenProtocol):
             self._whole.take(body)
 
     def on_message_complete(self) -> None:
-        """Answer at once, or tell the app that all is there."""
+        """Answer in this turn of the loop, or tell the app that all is there."""
         if self._asks_upgrade:
             return
         self._is_open = False
         if self._stalled is not None:
             self._unset_stalled()
-        if self._held is not None and self._at_once is not None:
-            answer = self._at_once.answer(self._admitted, self.headers, bytes(self._held))
-            if answer is not None:
-                self._held = None
-                self.transport.write(written_at_once(self.server_state.default_headers, *answer))
-                self.on_response_complete()
-                return
-            self._release()
+        if self._held is not None:
+            self._answer_soon()
+            return
         whole = self._leave_whole()
         if whole is not None:
             self.cycle.body = whole.body  # type: ignore[assignment]  # as good as a bytearray
@@ -337,16 +293,6 @@ class ProblemProtocol(TakenProtocol):
         if whole is not None and self.transport.get_protocol() is whole:
             self.transport.set_protocol(self)
         return whole
-
-    def on_response_complete(self) -> None:
-        """As uvicorn's, but for the timer: one that looks now and then is cheaper than one for each request."""
-        self.server_state.total_requests += 1
-        if self.transport.is_closing():
-            return
-        self._is_used = True
-        self.flow.resume_reading()
-        if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
 
     def _look_again(self) -> None:
         self.timeout_keep_alive_task = self.loop.call_later(self.timeout_keep_alive, self.timeout_keep_alive_handler)
@@ -361,7 +307,7 @@ class ProblemProtocol(TakenProtocol):
         if self._unmoved_seconds >= self._stalled_seconds:
             transport.abort()
             return
-        is_busy = self._is_open or self._is_broken or bool(self._pending())
+        is_busy = self._is_open or self._is_whole or self._is_broken or bool(self._pending())
         if not (is_busy or self._is_used):
             transport.close()
         self._is_used = is_busy
@@ -370,6 +316,7 @@ class ProblemProtocol(TakenProtocol):
 
     def shutdown(self) -> None:
         """Begin to end: a request that has begun to come is still answered, if it goes on soon."""
+        self._answer_whole()
         self._release()
         self._stalled_seconds = _STALLED_AT_END_SECONDS
         if self._stalled is not None:

@@ -18,6 +18,7 @@ from uvicorn.server import ServerState
 from service.settings import Limits
 from service.web.offered import AT_ONCE, LIMITS, AtOnce
 from service.web.protocol import ProblemProtocol
+from service.web.together import Together
 from tests.service.running import Api
 
 
@@ -107,7 +108,7 @@ class Line:
         config.load()
         self.tried: list[bytes] = []
         self.sent = Written()
-        state: dict[str, Any] = {AT_ONCE: AtOnce(self._admit, self._at_once)} if offered else {}
+        state: dict[str, Any] = {AT_ONCE: AtOnce(self._admit, self._at_once, Together())} if offered else {}
         if limits is not None:
             state[LIMITS] = limits
         self.protocol = ProblemProtocol(config, ServerState(), state, asyncio.get_running_loop())
