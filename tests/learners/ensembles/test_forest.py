@@ -194,6 +194,22 @@ def test_importances_are_the_mean_of_the_trees_own():
     assert numbers.feature_importances_ == pytest.approx(peer.feature_importances_, abs=0.02)
 
 
+def test_shares_that_all_members_agree_on_are_one_and_no_more():
+    """Eleven times 1 / 11 is more than 1 by its last digit."""
+    table, target = read("iris", "class")
+    shares = RandomForestClassifier(members=11).fit(table, target).predict_proba(table)
+    assert sum([1 / 11] * 11) > 1
+    assert shares.max() == 1
+    assert (shares == 1).sum() > 100
+
+
+def test_importances_sum_to_one_also_where_some_trees_are_single_leaves():
+    """Of three rows, one of another class, three samples of ten are of one class alone."""
+    model = BaggingClassifier(members=20).fit([[0.0], [1.0], [2.0]], [0, 0, 1])
+    assert 0 < (model.members_.nodes.feature[model.members_.roots] < 0).sum() < 20
+    assert model.feature_importances_.tolist() == [1]
+
+
 def test_of_numbers_the_members_nearest_to_the_answer_show_their_paths():
     generator = np.random.default_rng(9)
     values = generator.normal(size=(60, 3))
