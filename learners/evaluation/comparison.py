@@ -204,7 +204,7 @@ def compare_rows(
     Returns:
         Of classes ``mcnemar`` and the paired differences of ``error`` (the 0/1 losses), ``log_loss``,
         ``brier_score`` and, with utilities, ``mean_utility``; of numbers those of ``absolute_error`` and
-        ``squared_error``. One is ``None`` where a loss is beyond the largest double.
+        ``squared_error``. One is ``None`` where a loss is beyond the largest double, or without rows.
 
     Raises:
         DataError: the rows are not the same.
@@ -221,7 +221,12 @@ def compare_rows(
 
 
 def compare_losses(first: FloatArray, second: FloatArray, level: float = LEVEL) -> dict[str, Any] | None:
-    """:func:`paired_t` of the rows' losses as JSON; ``None`` where a loss is beyond the largest double."""
-    if not (np.isfinite(first).all() and np.isfinite(second).all()):
+    """:func:`paired_t` of losses as JSON; ``None`` without rows, or where one is beyond the largest double.
+
+    Of one row there is the difference, and no test.
+    """
+    if not (len(first) and np.isfinite(first).all() and np.isfinite(second).all()):
         return None
+    if len(first) == 1:
+        return Paired(float(first[0] - second[0]), None, None, None, 1, "paired-t", 0).to_json()
     return paired_t(first, second, level).to_json()

@@ -140,6 +140,18 @@ def test_every_loss_of_a_row_is_compared():
     assert "mean_utility" not in compare_rows(*answers)
 
 
+def test_of_one_row_there_is_a_difference_and_no_test():
+    rows, actual = np.arange(1), np.array([2.0])
+    found = compare_rows(RowResults(rows, actual, np.array([5.0])), RowResults(rows, actual, np.array([1.0])))
+    for name, difference in (("absolute_error", 2.0), ("squared_error", 8.0)):
+        assert found[name] == {
+            "difference": difference, "standard_error": None, "interval": None, "p_value": None, "count": 1,
+            "test": "paired-t", "degrees_of_freedom": 0, "test_share": None,
+        }  # fmt: skip
+    none = RowResults(rows[:0], actual[:0], actual[:0])
+    assert compare_rows(none, none) == {"absolute_error": None, "squared_error": None}
+
+
 def test_losses_beyond_the_largest_number_are_not_compared():
     rows, actual = np.arange(3), np.array([1.7e308, -1.7e308, 1.0])
     far, near = RowResults(rows, actual, -actual), RowResults(rows, actual, actual)

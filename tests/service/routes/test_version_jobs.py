@@ -122,6 +122,17 @@ def test_versions_that_know_other_classes_are_compared_on_the_rows_of_both(share
     assert found["rows"] == 20  # those of class a, which both answer alike: 1/3 and 2/3 for another
     assert found["mcnemar"]["p_value"] == 1.0
     assert [found[name]["difference"] for name in ("error", "log_loss", "brier_score")] == [0.0, 0.0, 0.0]
+    for labels, n_both in (("abb", 1), ("bb", 0)):  # too few for a test
+        dataset = uploaded(shared_api, "x,y\n" + "\n".join(f"{x},{label}" for x, label in enumerate(labels)))
+        body = {"kind": "evaluate", "dataset": dataset, "version": "without-c", "against": "without-b"}
+        found = done(shared_api, body)["result"]["comparison"]
+        assert found["rows"] == n_both
+        assert found["mcnemar"] == {"only_first_right": 0, "only_second_right": 0, "p_value": 1.0}
+        if n_both:
+            assert found["log_loss"]["difference"] == 0.0
+            assert found["log_loss"]["p_value"] is found["log_loss"]["interval"] is None
+        else:
+            assert found["error"] is found["log_loss"] is found["brier_score"] is None
 
 
 def test_a_version_of_numbers_is_judged_with_weights(shared_api: Api) -> None:
