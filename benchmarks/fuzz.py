@@ -201,7 +201,9 @@ def database(store: str) -> Iterator[str | None]:
         server.drop_database(address)
 
 
-def schemathesis(address: str, key: str, known: dict[str, str], asked: argparse.Namespace, folder: Path) -> int:
+def schemathesis(
+    address: str, key: dict[str, str], known: dict[str, str], asked: argparse.Namespace, folder: Path
+) -> int:
     """All phases and checks of schemathesis; returns its exit code."""
     command = [
         str(Path(sys.executable).parent / "schemathesis"),
@@ -212,9 +214,10 @@ def schemathesis(address: str, key: str, known: dict[str, str], asked: argparse.
         f"--max-time={asked.seconds}",
         "--no-color",
         "--continue-on-failure",
-        f"--header=Authorization:Bearer {key}",
+        f"--header=Authorization:Bearer {key['key']}",
     ]
     hooks = {"SCHEMATHESIS_HOOKS": str(FUZZING / "hooks.py"), "RULEWOOD_FUZZ_KNOWN": json.dumps(known)}
+    hooks["RULEWOOD_FUZZ_KEY"] = key["id"]
     environment = os.environ | hooks
     return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
 
@@ -251,7 +254,7 @@ def main() -> None:
             f"slowest {answers.slowest:.1f} s, {asked.bodies / seconds:.0f}/s; memory {before:.0f} MB {grown:+.0f} MB"
         )
         made = httpx.post(f"{address}/api/v1/keys", json={"name": "fuzz", "scopes": ["admin"]}, trust_env=False)
-        key = made.json()["key"]  # the first key closes the door, so the run must have it from the start
+        key = made.json()  # the first key closes the door, so the run must have it from the start
         code = schemathesis(address, key, known, asked, folder) if asked.seconds else 0
         unhandled = (folder / "service.log").read_text().count('"message": "unhandled"')
         print(f"schemathesis exit code: {code}; unhandled exceptions logged: {unhandled}")

@@ -1,7 +1,8 @@
 """What schemathesis does not know by itself: how NDJSON is written, and what there is on the service.
 
 ``RULEWOOD_FUZZ_KNOWN`` may hold a JSON object of path parameters whose values exist: about every second
-well-formed request is sent to one of them, so that it gets beyond "there is no such thing".
+well-formed request is sent to one of them, so that it gets beyond "there is no such thing". ``RULEWOOD_FUZZ_KEY`` may
+be the id of the key with which all is sent, which a link from the list of keys would end one day.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import schemathesis
 from schemathesis import GenerationMode
 
 KNOWN: dict[str, str] = json.loads(os.environ.get("RULEWOOD_FUZZ_KNOWN", "{}"))
+OWN_KEY = os.environ.get("RULEWOOD_FUZZ_KEY")
 #: What ends the things that the others need.
 ENDING = ("deleteDataset", "deleteModel", "archiveVersion", "deleteJob", "revokeKey", "deleteAlias")
 
@@ -44,4 +46,6 @@ def map_case(context: Any, case: Any) -> Any:
             is_known = name in KNOWN and (name != "name" or "/models/" in case.path)
             if is_known and len(str(value)) % 2 == 0:
                 case.path_parameters[name] = KNOWN[name]
+    if OWN_KEY and OWN_KEY in dict(case.path_parameters or {}).values():
+        case.path_parameters = dict.fromkeys(case.path_parameters, "another")
     return case
