@@ -271,6 +271,7 @@ def test_members_are_judged_by_rows_with_missing_values_too():
     assert np.isnan(table.values).any()
     model = AdaBoostClassifier(members=6, max_depth=2).fit(table, target)
     votes, weights = weights_by_round(model, table, target)
+    assert set(votes.ravel()) == {0, 1}  # each votes for one class, also where the row is divided
     for member, before in enumerate(weights[:-1]):
         wrong = votes[member].argmax(axis=1) != target.codes
         assert model.boosted_.errors[member] == pytest.approx(before[wrong].sum() / before.sum())
