@@ -117,6 +117,12 @@ def test_a_column_that_hardly_varies_beside_its_size_tells_what_it_tells() -> No
     assert model.predict(x[:, None]) == pytest.approx(2 * np.arange(10.0), abs=1e-5)
 
 
+def test_a_level_of_next_to_no_weight_has_its_own_number() -> None:
+    table = Table((Column("c", Kind.NOMINAL, ("a", "b")),), np.array([[0.0], [0.0], [0.0], [1.0]]))
+    model = LinearRegressor().fit(table, [1.0, 2.0, 3.0, 10.0], [1.0, 1.0, 1.0, 1e-9])
+    assert model.predict(table) == pytest.approx([2, 2, 2, 10], rel=1e-6)
+
+
 def test_more_columns_than_rows_have_the_solution_of_least_norm() -> None:
     random = np.random.default_rng(1)
     X, y = random.normal(size=(6, 15)), random.normal(size=6)
