@@ -37,19 +37,24 @@ MODULES = (contract, data, explanations, metamorphic, persistence, prediction, r
 def test_learner_keeps_its_promise(learner: type[Learner], check: Check) -> None:
     reason = KNOWN_FAILURES.get((learner.name, check.name))
     if reason is None:
-        check(partial(learner.from_params, _briefly(learner)))
+        check(partial(learner.from_params, _briefly(learner, check)))
     else:
         with pytest.raises(AssertionError):
-            check(partial(learner.from_params, _briefly(learner)))
+            check(partial(learner.from_params, _briefly(learner, check)))
 
 
-def _briefly(learner: type[Learner]) -> dict[str, Any]:
+def _briefly(learner: type[Learner], check: Check) -> dict[str, Any]:
     """A few members of an ensemble keep the same promises, and a network in its first epochs, by all rows at once."""
     names = {parameter.name for parameter in learner.parameters()}
     if "epochs" in names:
-        return {"epochs": 15} | ({"batch": None} if "batch" in names else {})
+        return {"epochs": 4 if _is_interpreted(check) else 15} | ({"batch": None} if "batch" in names else {})
     few = {"members": 4, "max_hidden": 2, "output_epochs": 15, "candidate_epochs": 15}
     return {name: few[name] for name in names & set(few)}
+
+
+def _is_interpreted(check: Check) -> bool:
+    """Whether kernels run as plain Python too, where an epoch takes a hundred times as long and shows as much."""
+    return check.function is running.compiled_equals_interpreted
 
 
 #: Other settings that lead through other code: C4.5 as published, and best-first growth.
@@ -205,7 +210,13 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "boosted-networks": (
         "adaboost-classifier",
-        {"members": 2, "member": {"learner": "neural-network-classifier", "parameters": {"epochs": 5, "batch": None}}},
+        {
+            "members": 2,
+            "member": {
+                "learner": "neural-network-classifier",
+                "parameters": {"epochs": 5, "batch": None, "hidden_units": [4]},
+            },
+        },
     ),
     "boosted-trees-of-sums": (
         "adaboost-classifier",
@@ -239,6 +250,8 @@ UNPROMISED: dict[tuple[str, str], str] = {
 def test_settings_keep_the_promises_too(variant: str) -> None:
     name, parameters = VARIANTS[variant]
     for check in checks_for(get(name)):
+        if _is_interpreted(check) and "divide_every" in parameters:
+            parameters = parameters | {"epochs": 20}  # some of its units are divided by then
         if (variant, check.name) in UNPROMISED:
             with pytest.raises(AssertionError):
                 check(partial(get(name).from_params, parameters))

@@ -156,8 +156,8 @@ def test_the_image_builds_serves_and_is_healthy_as_a_non_root_user(built: Box) -
     try:
         wait_until_healthy(built, last, environment, server)
         base = f"http://127.0.0.1:{environment['RULEWOOD_PORT']}"
-        assert httpx.get(f"{base}/api/v1/models").status_code == 401
-        answer = httpx.get(f"{base}/api/v1/models", headers={"Authorization": f"Bearer {KEY}"})
+        assert httpx.get(f"{base}/api/v1/models", timeout=60).status_code == 401
+        answer = httpx.get(f"{base}/api/v1/models", headers={"Authorization": f"Bearer {KEY}"}, timeout=60)
         assert answer.status_code == 200
         train_one(base)
     finally:

@@ -175,16 +175,16 @@ def paired(right, other):
 
 
 def test_noise_hurts_where_columns_count_alike_and_weights_repair_it():
-    """Vehicle's rows beside as many columns of noise, by 5 folds: 12 points are lost, and weights bring them back."""
+    """Vehicle's rows beside as many columns of noise, by 3 folds: 13 points are lost, and weights bring them back."""
     table, classes = real("vehicle", "Class")
     n_rows, n_noise = len(table), len(table.names)
     generator = np.random.default_rng(0)
     noisy = Table.from_array(np.hstack([table.values, generator.normal(size=(n_rows, n_noise))]))
-    labels, fold = np.array(classes.column.labels)[classes.codes], generator.permutation(n_rows) % 5
+    labels, fold = np.array(classes.column.labels)[classes.codes], generator.permutation(n_rows) % 3
 
     def right(rows, **options):
         found = np.empty(n_rows, bool)
-        for part in range(5):
+        for part in range(3):
             learned, asked = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
             model = NearestNeighborsClassifier(**options).fit(rows.take(learned), classes.take(learned))
             found[asked] = model.predict(rows.take(asked)) == labels[asked]

@@ -49,7 +49,7 @@ def shop(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def test_whole_jobs_with_a_worker_that_is_killed(shop):
     """Train, cross-validate and register; once undisturbed, once with the worker killed in between: same bits."""
     dataset = shop.put(table_path("credit-g.csv"))
-    evaluation = {"method": "k-fold", "folds": 20}
+    evaluation = {"method": "k-fold", "folds": 10}
     model = {"name": "credit", "aliases": ["champion"], "notes": "first", "tags": ["german"]}
     request = shop.request(dataset, target="class", evaluation=evaluation, model=model)
     undisturbed = shop.finished(shop.submit(request))
@@ -88,7 +88,7 @@ def test_a_failed_and_a_cancelled_job_leave_no_model(shop):
     assert "row 3" in failed.error["detail"]
 
     big = shop.put(table_path("credit-g.csv"))
-    evaluation = {"method": "k-fold", "folds": 500}
+    evaluation = {"method": "k-fold", "folds": 100}
     job_id = shop.submit(shop.request(big, target="class", evaluation=evaluation, model={"name": "half"}))
     wait_for(lambda: _count_parts(shop, job_id) >= 1)
     with shop.store.begin() as session:
@@ -98,6 +98,10 @@ def test_a_failed_and_a_cancelled_job_leave_no_model(shop):
         registry.resolve(session, "default", "half")
 
 
+# Searches and comparisons go on as trainings do, on either database; one of each kind is killed on one.
+
+
+@pytest.mark.parametrize("shop", ["sqlite"], indirect=True)
 def test_a_search_whose_worker_is_killed_goes_on_and_finds_the_same(shop):
     """Sizes come in stages; the worker dies in one of them, and nothing that was finished is done again."""
     dataset = shop.put(table_path("iris.csv"))
@@ -125,6 +129,7 @@ def test_a_search_whose_worker_is_killed_goes_on_and_finds_the_same(shop):
         assert registry.resolve(session, "default", "sized").version == 2
 
 
+@pytest.mark.parametrize("shop", ["postgresql"], indirect=True)
 def test_a_comparison_whose_worker_is_killed_goes_on_and_finds_the_same(shop):
     """Learners, then their answers and the comparison; what is to be downloaded is the same to the byte."""
     dataset = shop.put(table_path("iris.csv"))
