@@ -93,7 +93,7 @@ def test_from_table_to_reason_and_again_after_a_restart(database_url: str, data_
         assert client.model("vote")["aliases"] == {"champion": 2}
 
 
-@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # the other is in test_whole_jobs
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)  # SQLite: test_whole_jobs
 def test_a_worker_that_is_killed_is_replaced_and_the_job_ends_as_if_nothing_had_been(
     database_url: str, data_dir: Path
 ) -> None:

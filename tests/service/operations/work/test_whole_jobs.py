@@ -98,7 +98,7 @@ def test_a_failed_and_a_cancelled_job_leave_no_model(shop):
         registry.resolve(session, "default", "half")
 
 
-# Searches and comparisons go on as trainings do, on either database; one of each kind is killed on one.
+# The engine goes on with a job's stages alike on both databases (test_recovery); each kind of job shows it on one.
 
 
 @pytest.mark.parametrize("shop", ["sqlite"], indirect=True)
