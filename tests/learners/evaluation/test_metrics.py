@@ -117,6 +117,14 @@ def test_what_is_undefined_is_none():
     assert constant["mean_absolute_error"] == 1
 
 
+def test_numbers_that_are_equal_but_for_rows_without_weight_leave_nothing_to_explain():
+    """Whatever rounding makes of their mean."""
+    for n in range(2, 40):
+        actual, weights = np.append(np.full(n, 0.1), 5.0), np.append(np.ones(n), 0.0)
+        assert metrics.r2(actual, np.zeros(n + 1), weights) is None
+        assert metrics.relative_absolute_error(actual, np.zeros(n + 1), weights) is None
+
+
 def test_a_class_without_rows_is_left_out_of_the_mean_area():
     actual, probabilities, _ = classes(0, 3)
     padded = np.column_stack([probabilities, np.zeros(len(actual))])

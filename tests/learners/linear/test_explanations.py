@@ -107,8 +107,11 @@ def test_formulas_have_their_signs_and_reasons_the_largest_first() -> None:
     (reason,) = LinearRegressor().fit(X, X @ [1.0, -3.0]).explain([[1.0, 1.0]])
     text = reason.text()
     assert text.index("(x1 = 1)") < text.index("(x0 = 1)")
+    assert reason.link == "identity"
     model = LogisticClassifier(alpha=1e3).fit(X, [0, 0, 1, 1])
     assert model.formula().startswith("1: ")
+    assert model.explain(X)[0].to_json()["link"] == "logistic"
+    assert LogisticClassifier().fit(X, [0, 0, 1, 2]).explain(X)[0].to_json()["link"] == "softmax"
     assert LogisticClassifier(penalty="lasso", alpha=1e3).fit(X, [0, 0, 1, 1]).formula() == "1: 0"
 
 
