@@ -124,6 +124,16 @@ def test_a_hold_out_has_wilsons_interval():
     assert accuracy["standard_error"] is None
 
 
+def test_what_a_model_warns_of_is_told_with_its_fold():
+    model = DecisionTreeRegressor(min_leaf=50)
+    found = cross_validate(model, numbered(12), np.arange(12.0), folds=2)
+    (own,) = model.fit(numbered(12), np.arange(12.0)).training_notes()["warnings"]
+    assert [text.startswith(f"fold {number}: ") for number, text in enumerate(found.summary["warnings"], 1)] == [
+        True
+    ] * 2
+    assert all(text[8:16] == own[:8] for text in found.summary["warnings"])
+
+
 def test_a_regressors_hold_out_has_an_interval_over_rows():
     found = cross_validate(Mean(), numbered(40), np.arange(40.0), Plan("hold-out", fraction=0.5))
     assert found.summary["metrics"]["mean_absolute_error"]["interval"]["method"] == "student-t"
@@ -144,6 +154,7 @@ def test_a_class_that_a_training_part_lacks_keeps_its_column_with_probability_0(
     for code in single:
         assert (answers.probabilities[target.codes == code, code] == 0).all()
     assert any("never predicted" in warning for warning in found.summary["warnings"])
+    assert not any("'never'" in warning for warning in found.summary["warnings"])  # which no row has
     require_json(found.summary, "metrics")
 
 
