@@ -15,7 +15,7 @@ import numpy as np
 from learners.neighbors.explanation import Bounds
 from learners.types import FloatArray
 
-_BISECTIONS, _TERMS = 200, 300
+_BISECTIONS, _STEPS, _TERMS = 200, 50, 300
 _EPSILON = float(np.finfo(np.float64).eps)
 #: What is left of votes that sum to 1, once a mean or a line is fitted, is nothing up to this.
 _NOTHING = 1e-9
@@ -109,12 +109,35 @@ def student_quantile(probability: float, freedom: float) -> float:
     low, high = 0.0, 1.0
     while student_below(high, freedom) < probability and high < 1e300:
         high *= 2
+    least, most = _around_quantile(probability, freedom, high / 2 if high > 1 else 0.0)
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        low, high = (middle, high) if student_below(middle, freedom) < probability else (low, middle)
+        is_below = middle <= least or (middle < most and student_below(middle, freedom) < probability)
+        low, high = (middle, high) if is_below else (low, middle)
     return (low + high) / 2
+
+
+def _around_quantile(probability: float, freedom: float, start: float) -> tuple[float, float]:
+    """Close bounds of a quantile, by Newton's steps from a start below it: above 0 the distribution is concave, so that
+    no step leads beyond. Where rounding hides them they are those of all numbers.
+    """
+    found = start
+    front = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - math.log(freedom * math.pi) / 2
+    for _ in range(_STEPS):
+        density = math.exp(front - (freedom + 1) / 2 * math.log1p(found * found / freedom))
+        if density <= 0:
+            return 0.0, math.inf
+        slack = found * 1e-12 + 1e-14 / density  # well beyond what rounding moves it by
+        step = (probability - student_below(found, freedom)) / density
+        if step <= slack:
+            low, high = max(found - slack, 0.0), found + slack
+            if student_below(low, freedom) < probability <= student_below(high, freedom):
+                return low, high
+            break
+        found += step
+    return 0.0, math.inf
 
 
 def student_below(t: float, freedom: float) -> float:

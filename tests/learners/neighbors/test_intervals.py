@@ -2,18 +2,36 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binom
 from scipy.stats import t as student
 
 from learners.evaluation.intervals import wilson
 from learners.neighbors import LocalLinearRegressor, NearestNeighborsClassifier, NearestNeighborsRegressor
-from learners.neighbors.intervals import number_interval, share_interval, spread_about, student_quantile
+from learners.neighbors.intervals import (
+    number_interval,
+    share_interval,
+    spread_about,
+    student_below,
+    student_quantile,
+)
 
 
 @pytest.mark.parametrize("freedom", [0.5, 1, 2.7, 4, 30, 1e4])
 @pytest.mark.parametrize("probability", [0.6, 0.95, 0.9995])
 def test_quantiles_are_scipys(freedom, probability):
     assert student_quantile(probability, freedom) == pytest.approx(student.ppf(probability, freedom), rel=1e-9)
+
+
+@given(st.floats(0.501, 1), st.floats(0.05, 1e6))
+def test_quantiles_are_those_of_bisection_alone_to_the_bit(probability, freedom):
+    low, high = 0.0, 1.0
+    while student_below(high, freedom) < probability and high < 1e300:
+        high *= 2
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if student_below(middle, freedom) < probability else (low, middle)
+    assert student_quantile(probability, freedom) == (low + high) / 2
 
 
 def test_equal_votes_give_the_textbooks_interval():
