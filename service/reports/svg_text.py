@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from xml.sax.saxutils import escape
 
 #: Characters that XML 1.0 cannot hold, not even escaped.
@@ -23,9 +24,10 @@ def xml_text(text: str) -> str:
 
 def width(text: str, size: float) -> float:
     """About how many pixels a text takes in a usual sans-serif face of a size."""
-    return sum(_share(character) for character in text) * size
+    return sum(map(_share, text)) * size
 
 
+@lru_cache(maxsize=4096)
 def _share(character: str) -> float:
     if character in _NARROW:
         return 0.34
