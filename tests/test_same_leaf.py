@@ -58,6 +58,8 @@ PRUNINGS = (
     {"pruning": "collapse"},
 )
 OF_NUMBERS = ({}, {"pruning": "cost-complexity", "alpha": 0.01}, {"pruning": "reduced-error"})
+#: The most ways that are drawn of a tree.
+DRAWN = 12
 #: A column of BOOLEAN in PostgreSQL has no third value, so no boolean is unseen here.
 UNSEEN_IN = tuple(place for place, column in enumerate(COLUMNS) if column.kind in (Kind.NOMINAL, Kind.ORDINAL))
 
@@ -242,7 +244,8 @@ def replace_answer(rule, answer):
 def check_drawings(model, asked, leaves):
     """The boxes and branches that are lit are those on the ways to the row's leaves, with its share in each.
 
-    One row is drawn of those that explanations give the same way.
+    One row is drawn of those that explanations give the same way; of many ways some, from the simplest to the most
+    divided.
     """
     nodes = model.tree_
     share = leaves.copy()
@@ -251,7 +254,8 @@ def check_drawings(model, asked, leaves):
     ways = {}
     for row, explanation in enumerate(model.explain(asked)):
         ways.setdefault(frozenset(Lit.of(explanation).shares.items()), (row, explanation))
-    for row, explanation in ways.values():
+    by_size = sorted(ways.values(), key=lambda way: len(Lit.of(way[1]).shares))
+    for row, explanation in by_size[:: -(-len(by_size) // DRAWN)]:
         svg = ElementTree.fromstring(drawn(model, Lit.of(explanation)))
         expected = {int(node): share[row, node] for node in np.flatnonzero(share[row])}
         told, glowing = {}, set()

@@ -126,7 +126,7 @@ def settings_with(learner, pairs_to_try):
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: one.name)
 def test_every_pair_works_or_is_refused_by_name(learner):
-    sample = samples.mixed(learner.capabilities, rows=60)
+    sample = samples.mixed(learner.capabilities, rows=40)
     declared = {parameter.name: parameter for parameter in learner.parameters()}
     allowed, n_refused = [], 0
     for (one, value), (other, another) in pairs(learner):

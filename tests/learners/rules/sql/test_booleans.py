@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from copy import copy
+from functools import cache
 
 import numpy as np
 import pytest
@@ -58,16 +60,17 @@ MODELS = {
 }
 
 
+@cache
 def fitted(name: str, column: Column):
-    """A model whose answers depend on the boolean, and on a number beside it."""
+    """A model whose answers depend on the boolean, and on a number beside it; the same for all databases."""
     rng = np.random.default_rng(3)
     values = np.column_stack([rng.integers(0, 2, 200), rng.normal(size=200)]).astype(float)
     signal = 2 * values[:, 0] + values[:, 1] * (1 + values[:, 0]) + 0.2 * rng.normal(size=200)
     values[rng.random(200) < 0.1, 0] = math.nan
     table = Table((column, Column("x")), np.asfortranarray(values))
     if name in {"regression", "model tree", "linear"}:
-        return MODELS[name].fit(table, Series(Column("t"), signal))
-    return MODELS[name].fit(table, Series(Column("t", Kind.NOMINAL, ("p", "q")), (signal > 1.0).astype(float)))
+        return copy(MODELS[name]).fit(table, Series(Column("t"), signal))
+    return copy(MODELS[name]).fit(table, Series(Column("t", Kind.NOMINAL, ("p", "q")), (signal > 1.0).astype(float)))
 
 
 def fill(database: Database, held: str, values: list) -> list:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from copy import copy
+from functools import cache
 
 import numpy as np
 import pytest
@@ -54,16 +56,17 @@ def rows(names: tuple[str, ...], seed: int, missing: float) -> Table:
     return Table(tuple(columns), np.asfortranarray(values))
 
 
+@cache
 def fitted(name: str, names: tuple[str, ...] = INPUTS, target: str = "t"):
-    """A model that has learned from rows with gaps."""
+    """A model that has learned from rows with gaps; the same for all databases."""
     table = rows(names, 0, 0.1)
     noise = np.random.default_rng(1).normal(size=80)
     signal = np.nan_to_num(table.values[:, 0]) + np.nan_to_num(table.values[:, -1]) + 0.3 * noise
     if name in {"regression", "model tree", "linear"}:
-        return MODELS[name].fit(table, Series(Column(target), signal))
+        return copy(MODELS[name]).fit(table, Series(Column(target), signal))
     classes = CLASSES[: 2 if name == "binary" else 3]
     codes = np.searchsorted(np.quantile(signal, np.arange(1, len(classes)) / len(classes)), signal)
-    return MODELS[name].fit(table, Series(Column(target, Kind.NOMINAL, classes), codes.astype(float)))
+    return copy(MODELS[name]).fit(table, Series(Column(target, Kind.NOMINAL, classes), codes.astype(float)))
 
 
 def statement(model, source: str) -> str:
