@@ -7,10 +7,12 @@ be the id of the key with which all is sent, which a link from the list of keys 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from typing import Any
 
+import pyarrow as pa
 import schemathesis
 from schemathesis import GenerationMode
 
@@ -18,6 +20,10 @@ KNOWN: dict[str, str] = json.loads(os.environ.get("RULEWOOD_FUZZ_KNOWN", "{}"))
 OWN_KEY = os.environ.get("RULEWOOD_FUZZ_KEY")
 #: What ends the things that the others need.
 ENDING = ("deleteDataset", "deleteModel", "archiveVersion", "deleteJob", "revokeKey", "deleteAlias")
+
+
+def _is_wellformed(case: Any) -> bool:
+    return case.meta is None or case.meta.generation.mode is GenerationMode.POSITIVE
 
 
 @schemathesis.serializer("application/x-ndjson")
@@ -33,15 +39,20 @@ def as_lines(context: Any, value: Any) -> bytes:
 
 @schemathesis.serializer("application/vnd.apache.arrow.stream")
 def as_bytes(context: Any, value: Any) -> bytes:
-    """Whatever bytes it made: none of them will be a stream."""
+    """A stream where it shall be well formed, which no schema can say of bytes; else whatever it made."""
+    if _is_wellformed(context.case):
+        sink = io.BytesIO()
+        table = pa.table({"value": [str(value)[:20].encode("utf-8", "replace").decode()]})
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        return sink.getvalue()
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
 
 
 @schemathesis.hook
 def map_case(context: Any, case: Any) -> Any:
     """Send a well-formed request to something that exists, if its path parameter says so by its length."""
-    is_wellformed = case.meta is None or case.meta.generation.mode is GenerationMode.POSITIVE
-    if is_wellformed and case.operation.definition.raw.get("operationId") not in ENDING:
+    if _is_wellformed(case) and case.operation.definition.raw.get("operationId") not in ENDING:
         for name, value in dict(case.path_parameters or {}).items():
             is_known = name in KNOWN and (name != "name" or "/models/" in case.path)
             if is_known and len(str(value)) % 2 == 0:
