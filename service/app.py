@@ -46,10 +46,11 @@ def from_environment() -> ASGIApp:
     return create_app(Settings(), loaded=_keep_start)
 
 
-def _keep_start() -> None:
+def _keep_start(services: Services) -> None:
     """What a start makes stays as long as the process: no later collection need look at it."""
     gc.freeze()
     gc.enable()
+    services.ingester.start()  # not sooner: the loading of the routes would wait for it
 
 
 def _end_with_parent() -> None:
@@ -64,14 +65,14 @@ def _end_with_parent() -> None:
         threading.Thread(target=watch, name="parent-watch", daemon=True).start()
 
 
-def create_app(settings: Settings, loaded: Callable[[], None] = lambda: None) -> ASGIApp:
+def create_app(settings: Settings, loaded: Callable[[Services], None] = lambda _: None) -> ASGIApp:
     """An API process.
 
     Connections are made when it starts and closed when it stops (ASGI lifespan).
 
     Args:
         settings: of the process.
-        loaded: called once all of it is in memory.
+        loaded: called with its parts once all of it is in memory.
     """
     services = make_services(settings)
     meanwhile = {"/health/live": health.live, "/health/ready": services.readiness.check}
@@ -82,13 +83,13 @@ def create_app(settings: Settings, loaded: Callable[[], None] = lambda: None) ->
     return Front(Observer(authentication, minimal=minimal, observe=services.metrics.observe), services)
 
 
-def _load_api(services: Services, loaded: Callable[[], None]) -> ASGIApp:
+def _load_api(services: Services, loaded: Callable[[Services], None]) -> ASGIApp:
     from service.api import make_api  # FastAPI and all routes: not before the process answers predictions
 
     try:
         return make_api(services)
     finally:
-        loaded()
+        loaded(services)
 
 
 def make_services(settings: Settings) -> Services:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,30 +19,12 @@ from service.formats.columns.inference import Conclusion, conclude
 from service.formats.columns.profile import profile_column, relate
 from service.formats.columns.windowing import Windowed, add_windows
 from service.formats.detect import detect_format
+from service.formats.ingested import Ingested
 from service.formats.options import EXCLUDED, ReadOptions
 from service.formats.readers.catalog import open_reader
 from service.formats.readers.reading import Reader
 from service.formats.table_file import column_record, open_table, write_table
 from service.settings import Limits
-
-
-@dataclass(frozen=True)
-class Ingested:
-    """What became of a file.
-
-    Attributes:
-        format: the format it was read as.
-        n_rows: number of rows.
-        columns: per column ``Column.to_json`` with ``evidence`` (why it has its kind) and ``missing``.
-        profile: per column what :func:`service.formats.columns.profile.profile_column` tells.
-        warnings: what the caller should know.
-    """
-
-    format: str
-    n_rows: int
-    columns: list[dict[str, Any]]
-    profile: list[dict[str, Any]]
-    warnings: list[str]
 
 
 def ingest(

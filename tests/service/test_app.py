@@ -245,3 +245,18 @@ def test_nothing_tells_what_serves(shared_api: Api) -> None:
     headers = shared_api.get("/health/live").headers
     assert "server" not in headers
     assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_process_that_reads_the_first_file_is_started_with_the_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from service import app
+
+    monkeypatch.setattr("service.app.gc.freeze", lambda: None)  # of a whole test run it would be for ever
+    services = app.make_services(Settings(data=tmp_path))
+    try:
+        app._load_api(services, app._keep_start)
+        assert [process.is_alive for process in services.ingester._idle] == [True]
+    finally:
+        services.ingester.close()
+        services.store.dispose()

@@ -13,7 +13,8 @@ import pytest
 from learners.table import Table
 from learners.types import Scalar
 from service.errors import ServiceError
-from service.formats.ingest import Ingested, ingest
+from service.formats.ingest import ingest
+from service.formats.ingested import Ingested
 from service.formats.options import ReadOptions
 from service.formats.table_file import open_table, rows
 from service.settings import Limits
