@@ -134,6 +134,15 @@ def test_what_a_model_warns_of_is_told_with_its_fold():
     assert all(text[8:16] == own[:8] for text in found.summary["warnings"])
 
 
+def test_what_a_plan_warns_of_is_told_before_what_folds_do():
+    target, plan = target_of([*["a", "b"] * 6, "c"]), Plan(folds=3)
+    (of_plan,) = plan.splits(target).warnings
+    told = cross_validate(Majority(), numbered(13), target, plan).summary["warnings"]
+    assert "class 'c' has 1 of the rows: fewer than the 3 folds" in of_plan
+    assert told[0] == of_plan
+    assert all(text.startswith("fold ") for text in told[1:])
+
+
 def test_a_regressors_hold_out_has_an_interval_over_rows():
     found = cross_validate(Mean(), numbered(40), np.arange(40.0), Plan("hold-out", fraction=0.5))
     assert found.summary["metrics"]["mean_absolute_error"]["interval"]["method"] == "student-t"
@@ -315,6 +324,7 @@ class Broken(Mean):
 def test_answers_that_are_no_numbers_leave_undefined_metrics_and_plain_json():
     found = cross_validate(Broken, numbered(12), np.arange(12.0), Plan("hold-out"))
     assert set(found.results[0].metrics.values()) == {None}
+    assert not any("beyond the largest number" in text for text in found.summary["warnings"])  # no root is known
     require_json([found.summary, found.results[0].to_json()], "metrics")
 
 

@@ -166,6 +166,15 @@ def test_a_deeper_tree_has_less_bias_and_more_variance():
     assert deep.kohavi_wolpert_bias < stump.kohavi_wolpert_bias
 
 
+def test_fifty_samples_are_drawn_where_no_number_is_asked_for():
+    values, table = np.arange(8.0), Table.from_array(np.zeros((8, 1)))
+    split = Plan("hold-out").splits(Series(Column("y"), values))[0]
+    found = decompose(Mean(), table, values, split)
+    assert found.rounds == 50
+    assert found == decompose(Mean(), table, values, split, 50)
+    assert bias_variance(Mean(), table, values, Plan("hold-out"))["rounds"] == 50
+
+
 def test_one_sample_has_no_variance_to_speak_of():
     split = Plan("hold-out").splits(Series(Column("y"), np.arange(8.0)))[0]
     with pytest.raises(ParameterError, match="rounds must be a whole number >= 2"):

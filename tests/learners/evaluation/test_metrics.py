@@ -142,6 +142,15 @@ LARGEST = np.finfo(np.float64).max
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 
 
+@pytest.mark.parametrize("value", [0.1, LARGEST])
+def test_the_mean_of_equal_numbers_is_that_number(value):
+    """To the last digit, though shares of rows add up to a little more or less than 1."""
+    for n in range(1, 60):
+        for weights in (None, np.arange(1.0, n + 1)):
+            assert metrics.mean_absolute_error(np.zeros(n), np.full(n, value), weights) == value
+            assert metrics.root_mean_squared_error(np.zeros(n), np.full(n, value), weights) == value
+
+
 @given(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=12))
 @example([(LARGEST, LARGEST)] * 5)
 @example([(-LARGEST, LARGEST)] * 9)

@@ -52,6 +52,16 @@ def test_every_mean_over_rows_of_a_regressor_has_students_interval():
     assert [found["mean_absolute_error"][end] for end in ("low", "high")] == pytest.approx(bounds)
 
 
+def test_intervals_of_losses_end_where_the_losses_do():
+    """One row is sure and right, one sure and wrong; of two rows Student's interval goes far beyond either."""
+    found = of_classes(np.array([0, 0]), np.eye(2), np.array([0, 1]))
+    assert (found["brier_score"]["low"], found["brier_score"]["high"]) == (0, 2)
+    losses = [0.0, -np.log(np.finfo(float).eps)]  # the most that a row costs
+    low, high = students(losses)
+    assert low < 0
+    assert (found["log_loss"]["low"], found["log_loss"]["high"]) == (0, pytest.approx(high))
+
+
 def test_huge_errors_and_single_rows_have_none_where_none_is_known():
     found = of_numbers(np.array([1e200, -1e200, 0.0]), np.zeros(3))
     assert found["mean_squared_error"] is None

@@ -255,6 +255,17 @@ def test_a_learning_curve_falls_and_its_smaller_parts_lie_in_the_larger():
         assert codes[rows].mean() == pytest.approx(codes[split.train].mean(), abs=1 / len(rows))
 
 
+def test_every_share_to_learn_from_has_the_classes_in_proportion():
+    """To one row of each class, in whatever order the rows of classes come."""
+    for seed in range(20):
+        codes = np.random.default_rng(seed).permutation(np.repeat([0.0, 1.0, 2.0], [60, 30, 10]))
+        target = Series(Column("y", Kind.NOMINAL, ("a", "b", "c")), codes)
+        split = Split(np.arange(100), np.arange(0))
+        for share in (0.1, 0.35, 0.5, 0.8):
+            rows = partial_split(split, share, target, seed).train
+            assert np.bincount(target.codes[rows]) == pytest.approx(share * np.array([60, 30, 10]), abs=1)
+
+
 @pytest.mark.parametrize("timed", [False, True])
 def test_the_points_of_a_learning_curve_are_those_of_its_parts_by_weight(timed):
     values, weights = np.random.default_rng(5).normal(size=26), np.arange(26.0) % 3 + 1

@@ -38,6 +38,22 @@ def test_rounds_that_end_before_coefficients_stand_still_are_told() -> None:
     assert found == pytest.approx(np.linalg.solve(products, [1.0, 0.5]), rel=1e-13)  # by equations, to the last digits
 
 
+def test_equations_that_lead_to_other_signs_are_not_followed() -> None:
+    """One round by hand, from a start that is a little off: the equations of its signs make the second negative."""
+    products, start = np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([0.0, 1e-5])
+    moments, first = np.array([1.0, 0.504999]), np.full(2, 0.01)
+    by_hand = [0.99 - 0.5e-5, 0.25e-5 - 1e-6]
+    equations = np.linalg.solve(products, moments - first)
+    assert equations == pytest.approx(by_hand, abs=1e-5)  # near, but not of these signs, so no minimum
+    assert equations[1] < 0 < by_hand[1]
+    found, reached = elastic_net(products, moments, first, np.zeros(2), start, 1.0, 1)
+    assert found == pytest.approx(by_hand, abs=1e-12)
+    assert not reached
+    found, reached = elastic_net(products, moments, first, np.zeros(2), start, 1.0)
+    assert found == pytest.approx([0.99, 0], abs=1e-15)  # the second's pull, 0.504999 - 0.495, is within its 0.01
+    assert reached
+
+
 @pytest.mark.parametrize("l1_ratio", [0.4, 1.0])
 def test_an_elastic_net_of_numbers_is_at_its_minimum(l1_ratio: float) -> None:
     random = np.random.default_rng(3)

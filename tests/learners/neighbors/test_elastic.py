@@ -169,6 +169,19 @@ def test_huge_numbers_in_training_sequences_are_scaled_or_refused_by_name(huge, 
     assert caught.value.field == "s"
 
 
+@pytest.mark.parametrize("p", [2.5, 32.0])
+def test_sequences_may_be_as_far_apart_as_numbers(p):
+    """Of one step they differ as their numbers do, up to the largest that are allowed, on both sides of 0."""
+    largest = 10 ** (250 / p)
+    cells = [0.0, -largest / 2, -largest]
+    for values, asked in ((cells, largest), ([[cell] for cell in cells], [largest])):
+        model = NearestNeighborsRegressor(k=3, scaling="none", metric="minkowski", p=p)
+        model.fit(Table.from_columns({"s": values}), np.arange(3.0))
+        (reason,) = model.explain(Table.from_columns({"s": [asked]}))
+        told = [one.distance / largest for one in reason.neighbours]
+        assert told == pytest.approx([1, 1.5, 2])
+
+
 def test_a_callers_own_function_measures():
     x, y = np.array([[0.0, 9], [1, 0], [5, 4]]), np.array([1.0, 2.0, 3.0])
     model = NearestNeighborsRegressor(k=1).measuring_by(lambda one, other: abs(one[0] - other[0])).fit(x, y)
