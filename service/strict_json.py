@@ -27,6 +27,8 @@ THE_BODY = "the body"
 #: Most digits of an integer.
 MAX_DIGITS = 4300
 _LARGEST = repr(sys.float_info.max)
+#: What stands in every text that is no JSON by nothing but numbers that are none, or halves of surrogate pairs.
+_MARKS = (b"NaN", b"Infinity", rb"\ud", rb"\uD")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 #: What a byte that is no UTF-8 becomes where it is to be found again.
 _ESCAPED_BYTE = re.compile(r"[\udc80-\udcff]")
@@ -58,12 +60,15 @@ def _without_order_mark(body: bytes) -> bytes:
     return b"   " + body[3:] if body.startswith(codecs.BOM_UTF8) else body
 
 
-def decode_sparing(body: bytes, max_depth: int, spared: Sequence[str]) -> tuple[Any, dict[int, list[Fault]]]:
+def decode_sparing(
+    body: bytes, max_depth: int, spared: Sequence[str], numbers: Sequence[int] | None = None
+) -> tuple[Any, dict[int, list[Fault]]]:
     """The value of a JSON object in which a number that no double holds spoils only the row that it stands in.
 
     Args:
         body, max_depth: as for :func:`decode`.
         spared: members that are arrays of rows.
+        numbers: by which the rows are told, if not by their places.
 
     Returns:
         The value, with ``None`` in place of such numbers (``NaN`` and infinities too); and by row what is wrong.
@@ -86,7 +91,8 @@ def decode_sparing(body: bytes, max_depth: int, spared: Sequence[str]) -> tuple[
         _refuse_nul(value, THE_BODY)
     faults: dict[int, list[Fault]] = {}
     for path, item in found:
-        fault = _number_fault(value, path, item)
+        named = path if numbers is None else (path[0], numbers[int(path[1])], *path[2:])
+        fault = _number_fault(value, named, item)
         faults.setdefault(fault.row or 0, []).append(fault)
     for path, _ in found:
         _parent_of(value, path)[path[-1]] = None
@@ -111,7 +117,8 @@ def _parse(body: bytes, max_depth: int, what: str) -> Any:
         if not body.strip():
             message = f"{_first(what)} is empty; JSON is expected"
             raise BadRequest(message, [Fault(f"{what} is empty", parameter="body", allowed="JSON")]) from None
-        _refuse_in_detail(body, what)
+        if any(mark in body for mark in _MARKS):
+            _refuse_in_detail(body, what)
         raise BadRequest(f"{_first(what)} is not strict JSON: {error}") from None
     except UnicodeDecodeError:
         raise _not_utf8(body, what) from None
@@ -283,7 +290,7 @@ def refuse_duplicate_keys(body: bytes, n_keys: int) -> None:
     """
     if body.count(b":") == n_keys:
         return
-    json.loads(body, object_pairs_hook=_unique)
+    json.loads(body, object_pairs_hook=_unique, parse_int=str)  # of keys alone; integers may have too many digits
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,9 +9,19 @@ from typing import Literal
 
 from service import strict_json
 from service.errors import Fault, NotAcceptable, UnsupportedMediaType
+from service.formats.json_numbers import count_letter
 from service.operations.codec import LARGE, to_matrix
 from service.operations.policies import under_policies
-from service.operations.predict import Bounds, Describe, Form, answer_json, join_answer, plain_tail, read_body
+from service.operations.predict import (
+    Bounds,
+    Describe,
+    Form,
+    answer_json,
+    check_count,
+    join_answer,
+    plain_tail,
+    read_body,
+)
 from service.operations.reason_sizes import check_reasons
 from service.operations.row_formats import PLAIN_BATCH, RowFormat, SentRows, in_batches, read_rows, write_rows
 from service.operations.rows import Encoded, Options
@@ -182,9 +192,9 @@ def _read_others(
     model: ServedModel, body: bytes, sent: RowFormat, options: Options, bounds: Bounds
 ) -> Encoded | SentRows:
     if sent in ("csv", "arrow") and options.missing != "reject":
-        read = model.codec.read_csv if sent == "csv" else model.codec.read_arrow
-        encoded = read(body, bounds.rows)
+        encoded = model.codec.read_csv(body) if sent == "csv" else model.codec.read_arrow(body, bounds.rows)
         if encoded is not None:
+            check_count(encoded.n_rows, bounds)
             return encoded
     return read_rows(body, sent, bounds, model.inputs.encoder)
 
@@ -197,8 +207,9 @@ def _counted(batches: Iterator[Encoded], count: Callable[[int], None]) -> Iterat
 
 def _read_json(model: ServedModel, body: bytes, call: Call, bounds: Bounds) -> tuple[Encoded, Options]:
     if len(body) >= LARGE and call.options.missing != "reject":
-        encoded = model.codec.read_large(body, bounds.rows)
+        encoded = model.codec.read_large(body, call.options, bounds.depth)
         if encoded is not None:
+            check_count(encoded.n_rows, bounds)
             return encoded, call.options
     return read_body(body, model, call.options, bounds, call.form)
 
@@ -228,16 +239,18 @@ def answer_large(model: ServedModel, body: bytes, bounds: Bounds, describe: Desc
     """The same for a body of any size, to be called in a thread."""
     if len(body) < LARGE:
         return answer_fast(model, body, bounds, describe)
-    encoded = model.codec.read_large(body, bounds.rows)
-    if encoded is None:
+    if max(count_letter(body, b"{") - 1, count_letter(body, b"[") - 2) > bounds.rows:
+        return None  # likely too many rows, which the route tells: they are not read twice
+    encoded = model.codec.read_large(body, Options(), bounds.depth)
+    if encoded is None or encoded.n_rows > bounds.rows:
         return None
     return answer_json(model, encoded, Options(), describe), encoded.n_rows
 
 
 def answer_csv(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
     """The same for CSV of numbers, answered in CSV; of any size, but for one so large to be called in a thread."""
-    encoded = model.codec.read_csv(body, min(bounds.rows, PLAIN_BATCH))
-    if encoded is None:
+    encoded = model.codec.read_csv(body)
+    if encoded is None or encoded.n_rows > min(bounds.rows, PLAIN_BATCH):
         return None
     if len(body) < IN_THREAD and not model.answers_quickly(encoded.n_rows, complete=encoded.is_plain):
         return None

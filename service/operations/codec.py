@@ -1,11 +1,13 @@
 """The fast way from a JSON body to a model's cells, prepared once for each model.
 
 It answers nothing differently from the general way (:mod:`service.operations.rows`): it takes only
-bodies in which every row has every column of the model, once, with values whose meaning is beyond
-doubt, and returns None at the slightest surprise, upon which the caller goes the general way.
+rows that have every column of the model, once, with values whose meaning is beyond doubt. Where not all
+rows of a body are such it returns None, upon which the caller goes the general way; of a large body only
+the few others go that way (:mod:`service.operations.doubtful_rows`).
 
-Bodies are decoded by msgspec into types made for the model's columns; large matrices of nothing but
-numbers by yyjson (:mod:`service.formats.json_numbers`), and CSV by machine code (:mod:`service.formats.csv_numbers`).
+Bodies are decoded by msgspec into types made for the model's columns, large ones a piece after the other; large
+matrices of nothing but numbers by yyjson (:mod:`service.formats.json_numbers`), and CSV by machine code
+(:mod:`service.formats.csv_numbers`).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import re
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import starmap
 from operator import itemgetter
 from types import GenericAlias
@@ -27,7 +30,9 @@ from learners.types import FloatArray, Scalar
 from service.formats.arrow_rows import read_arrow
 from service.formats.csv_numbers import read_csv_numbers
 from service.formats.json_numbers import Numbers, count_letter, read_matrix
-from service.operations.rows import Encoded, Inputs
+from service.formats.row_texts import find_rows
+from service.operations.doubtful_rows import ReadPiece, read_plain_rows
+from service.operations.rows import Encoded, Inputs, Options
 
 #: Bodies from this size on become a matrix at once.
 LARGE = 200_000
@@ -41,7 +46,6 @@ _EXACT_INTEGERS = 2**53
 #: From one of msgspec's objects to its values, without a look-up for each request.
 _values_of, _UNSET = msgspec.structs.astuple, msgspec.UNSET
 
-_COLUMNS = re.compile(rb'\s*\{\s*"columns"\s*:\s*(\[[^\[\]{}\\]{0,1000000}\])\s*,\s*"data"\s*:')
 _FAILURES = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -57,7 +61,7 @@ class RowCodec:
     """
 
     def __init__(self, inputs: Inputs) -> None:
-        self._columns = inputs.columns
+        self._inputs, self._columns = inputs, inputs.columns
         self._takes_missing = inputs.takes_missing
         #: Whether an empty cell of a CSV text is missing, and no number is.
         tokens = inputs.missing_tokens
@@ -68,18 +72,24 @@ class RowCodec:
         self._places = {column.name: place for place, column in enumerate(inputs.columns)}
         self._colons_in_names = sum(column.name.count(":") for column in inputs.columns)
         #: For rows without a missing value, and for any.
-        self._decoders = self._rows_decoders()
-        self._matrix_decoders: dict[tuple[int, ...], Callable[[bytes], Any]] = {}
+        self._row_types = self._types_of_rows()
+        self._decoders = tuple(map(self._rows_decoder, self._row_types))
+        #: Of large bodies; made when the first one comes.
+        self._object_decoders: list[Callable[[bytes], Any]] | None = None
+        self._list_decoders: dict[tuple[int, ...], Callable[[bytes], Any]] = {}
 
-    def _rows_decoders(self) -> tuple[Callable[[bytes], Any], ...]:
+    def _types_of_rows(self) -> list[Any]:
         if not 0 < len(self._columns) <= _MAX_TYPED_COLUMNS or any(map(_ESCAPED.search, self._places)):
-            return ()
-        return self._rows_decoder(_value_type), self._rows_decoder(_cell_type)
+            return []
+        return [self._row_type(_value_type), self._row_type(_cell_type)]
 
-    def _rows_decoder(self, type_of: Callable[[Column], Any]) -> Callable[[bytes], Any]:
+    def _row_type(self, type_of: Callable[[Column], Any]) -> Any:
         fields = [(f"c{place}", type_of(column)) for place, column in enumerate(self._columns)]
         renamed = {f"c{place}": column.name for place, column in enumerate(self._columns)}
-        row = msgspec.defstruct("Row", fields, rename=renamed, forbid_unknown_fields=True, gc=False)
+        return msgspec.defstruct("Row", fields, rename=renamed, forbid_unknown_fields=True, gc=False)
+
+    @staticmethod
+    def _rows_decoder(row: Any) -> Callable[[bytes], Any]:
         members = [
             ("rows", GenericAlias(list, (row,)), msgspec.NODEFAULT),
             ("explain", bool | msgspec.UnsetType, msgspec.UNSET),
@@ -153,41 +163,59 @@ class RowCodec:
                 cells[place] = code
         return cells
 
-    def read_large(self, body: bytes, max_rows: int) -> Encoded | None:
-        """The rows of a body of either form without options, at most so many."""
-        begin = _COLUMNS.match(body)
-        if begin is not None:
-            encoded = self._read_matrix(body, begin[1])
-        else:
-            read = self._read_rows(body)
-            values = None if read is None or read[1] else self._objects_to_matrix(read[0], complete=read[2])
-            encoded = None if values is None else Encoded(values)
-        return encoded if encoded is not None and 0 < encoded.n_rows <= max_rows else None
+    def read_large(self, body: bytes, options: Options, depth: int) -> Encoded | None:
+        """The rows of a body of either form without options, however many; those that are not plain the general way.
 
-    def _read_matrix(self, body: bytes, names: bytes) -> Encoded | None:
-        """The rows of a matrix, before which its columns are named so."""
+        Args:
+            body: the text.
+            options: what is asked of the rows beside it.
+            depth: how deep the JSON may be.
+        """
+        texts = find_rows(body)
+        if texts is None:
+            return None
+        if texts.names is None:
+            return read_plain_rows(texts, self._objects_readers(), self._inputs, options, depth)
         try:
-            order = self._order(msgspec.json.decode(names))
-            if order is None:
-                return None
-            numbers = None if self._coded else read_matrix(body)
-            if numbers is not None and (self._takes_missing or numbers.is_complete):
-                return self._in_order(numbers, order)
-            data = self._matrix_decoder(order)(body).data
+            order = self._order(msgspec.json.decode(texts.names))
         except _FAILURES:
             return None
-        if not self._has_each_once(body, 2, 1):
+        if order is None:
             return None
-        places = sorted(range(len(order)), key=order.__getitem__)
-        values = self._to_matrix(data if places == sorted(places) else list(map(itemgetter(*places), data)))
-        return None if values is None else Encoded(values)
+        numbers = None if self._coded else read_matrix(body)
+        if numbers is not None and (self._takes_missing or numbers.is_complete):
+            return self._in_order(numbers, order)
+        return read_plain_rows(texts, [self._lists_reader(order)], self._inputs, options, depth)
 
-    def _objects_to_matrix(self, rows: list[Any], *, complete: bool) -> FloatArray | None:
-        """Rows as msgspec's objects as a matrix of cells."""
-        values = map(_values_of, rows)
-        if rows and complete and not self._coded:  # one row after the other, so that its values are still in the cache
-            return to_matrix(values, len(self._columns))
-        return self._to_matrix(list(values))
+    def _objects_readers(self) -> list[ReadPiece]:
+        """What read objects as cells: those without a missing value, and any."""
+        if self._object_decoders is None:
+            self._object_decoders = [_list_decoder_of(row) for row in self._row_types]
+        return [partial(self._read_objects, decode) for decode in self._object_decoders]
+
+    def _read_objects(self, decode: Callable[[bytes], Any], text: bytes) -> FloatArray | None:
+        try:
+            rows = decode(text)
+        except _FAILURES:
+            return None
+        if not self._has_each_once(text, len(rows) * len(self._columns), len(rows)):
+            return None
+        return self._to_matrix(list(map(_values_of, rows)))
+
+    def _lists_reader(self, order: tuple[int, ...]) -> ReadPiece:
+        """What reads arrays of cells in some order as cells in the model's."""
+        decode = self._list_decoder(order)
+        places = sorted(range(len(order)), key=order.__getitem__)
+        arrange = None if places == sorted(places) else itemgetter(*places)
+
+        def read(text: bytes) -> FloatArray | None:
+            try:
+                rows = decode(text)
+            except _FAILURES:
+                return None
+            return self._to_matrix(rows if arrange is None else list(map(arrange, rows)))
+
+        return read
 
     def _to_matrix(self, rows: list[Sequence[Any]]) -> FloatArray | None:
         """Rows of values as a matrix of cells."""
@@ -208,8 +236,8 @@ class RowCodec:
             arranged[:, order] = numbers.cells
         return Encoded(arranged, is_complete=numbers.is_complete)
 
-    def read_csv(self, body: bytes, max_rows: int) -> Encoded | None:
-        """The rows of a CSV text of numbers under a header of all columns, at most so many."""
+    def read_csv(self, body: bytes) -> Encoded | None:
+        """The rows of a CSV text of numbers under a header of all columns, however many."""
         begin = body.find(b"\n") + 1
         header = body[: begin - 1]
         if not begin or self._coded or b'"' in header or not (self._has_plain_tokens and self._has_plain_numbers):
@@ -219,7 +247,7 @@ class RowCodec:
         except UnicodeDecodeError:
             return None
         numbers = None if order is None else read_csv_numbers(body, begin, len(order))
-        if numbers is None or order is None or len(numbers.cells) > max_rows:
+        if numbers is None or order is None:
             return None
         if not (self._takes_missing or numbers.is_complete):
             return None
@@ -244,18 +272,18 @@ class RowCodec:
             return None
         return tuple(self._places[name] for name in names) if set(names) == self._places.keys() else None
 
-    def _matrix_decoder(self, order: tuple[int, ...]) -> Callable[[bytes], Any]:
-        decode = self._matrix_decoders.get(order)
+    def _list_decoder(self, order: tuple[int, ...]) -> Callable[[bytes], Any]:
+        decode = self._list_decoders.get(order)
         if decode is None:
             row = GenericAlias(tuple, tuple(_cell_type(self._columns[place]) for place in order))
-            members = [
-                ("columns", list[str], msgspec.NODEFAULT),
-                ("data", GenericAlias(list, (row,)), msgspec.NODEFAULT),
-            ]
-            if len(self._matrix_decoders) >= _MAX_ORDERS:
-                self._matrix_decoders = {}
-            decode = self._matrix_decoders[order] = _decoder_of(members)
+            if len(self._list_decoders) >= _MAX_ORDERS:
+                self._list_decoders = {}
+            decode = self._list_decoders[order] = _list_decoder_of(row)
         return decode
+
+
+def _list_decoder_of(row: Any) -> Callable[[bytes], Any]:
+    return msgspec.json.Decoder(GenericAlias(list, (row,))).decode
 
 
 def _decoder_of(members: Sequence[tuple[str, Any, Any]]) -> Callable[[bytes], Any]:

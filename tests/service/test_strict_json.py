@@ -187,3 +187,9 @@ def test_integers_beyond_a_double_keep_their_digits() -> None:
 def test_not_finite_numbers_are_never_written() -> None:
     with pytest.raises(ValueError, match="JSON"):
         strict_json.encode({"x": float("nan")})
+
+
+def test_too_many_digits_beside_a_colon_in_a_text_are_out_of_range() -> None:
+    value, faults = strict_json.decode_sparing(b'{"rows":[{"a:b":%b},{"a:b":1}]}' % (b"9" * 4301), DEPTH, ("rows",))
+    assert value == {"rows": [{"a:b": None}, {"a:b": 1}]}
+    assert [fault.message.partition(",")[0] for fault in faults[0]] == ["rows.0.a:b has 4301 digits"]
