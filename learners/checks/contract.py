@@ -126,7 +126,7 @@ def fits_at_once_are_alike(make: MakeLearner) -> None:
     sample = samples.mixed(type(make()).capabilities)
     wanted = dump(make().fit(sample.table, sample.target).get_state())
     with ThreadPoolExecutor(4) as pool:
-        fits = [pool.submit(lambda: make().fit(sample.table, sample.target).get_state()) for _ in range(20)]
+        fits = [pool.submit(lambda: make().fit(sample.table, sample.target).get_state()) for _ in range(12)]
         require(all(dump(one.result()) == wanted for one in fits), "a fit beside others gave another model")
 
 

@@ -20,7 +20,7 @@ from learners.types import Array, Scalar
 
 
 def explanation_replays_to_the_answer(make: MakeLearner) -> None:
-    """Also for rows with each cell blanked, and with unseen levels, where the learner takes them."""
+    """Also for some rows with each cell blanked, and with unseen levels, where the learner takes them."""
     sample = samples.mixed(type(make()).capabilities)
     model = make().fit(sample.table, sample.target)
     for table in _variants(model, sample.table):
@@ -62,12 +62,13 @@ def _records(model: Learner, table: Table, rows: Array) -> list[tuple[str, str]]
 
 
 def _variants(model: Learner, table: Table) -> list[Table]:
-    found = [table]
+    """The table, and every third of its rows with a cell that is missing or unseen, for each column."""
+    found, some = [table], table.take(np.arange(0, table.n_rows, 3))
     for index, column in enumerate(table.columns):
         if model.capabilities.missing:
-            found.append(_with_cells(table, index, np.nan))
+            found.append(_with_cells(some, index, np.nan))
         if not column.is_numeric:
-            found.append(_with_cells(table, index, UNSEEN))
+            found.append(_with_cells(some, index, UNSEEN))
     return found
 
 
