@@ -57,26 +57,30 @@ WITHOUT_KERNELS = (
     "tests/service/test_",
     "tests/test_openapi",
 )
+#: The longest of the others, mostly waits for processes. At the end of a run, nothing would be left to do beside them.
+LONG = ("tests/e2e/test_road", "tests/service/operations/work/test_whole_jobs")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """On a fresh machine each kernel is compiled once, not by several processes at the same time.
 
     The container's build, which compiles all of them and takes minutes, goes first. pytest-xdist gives each of its
-    processes one piece of the list to begin with: each piece begins with tests that need no kernels.
+    processes one piece of the list to begin with: each piece begins with tests that need no kernels, then long ones.
     """
-    build, without, others = [], [], []
+    build, without, long, others = [], [], [], []
     for item in items:
         if "tests/packaging/" in item.nodeid:
             build.append(item)
         elif item.nodeid.startswith(WITHOUT_KERNELS):
             without.append(item)
+        elif item.nodeid.startswith(LONG):
+            long.append(item)
         else:
             others.append(item)
     pieces = int(getattr(config, "workerinput", {}).get("workercount", 1))
     items[:] = build
     for number in range(pieces):
-        for some in (without, others):
+        for some in (without, long, others):
             items += some[len(some) * number // pieces : len(some) * (number + 1) // pieces]
 
 
