@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from learners.base import Classifier, Learner
-from learners.errors import LearnerError, quoted
+from learners.errors import LearnerError
 from learners.evaluation.comparison import corrected_t
 from learners.evaluation.metrics import mean_absolute_error, root_mean_squared_error
 from learners.rules import rules_of
@@ -23,6 +23,7 @@ from service.errors import Conflict, Fault, Invalid, NotFound
 from service.formats.table_file import open_table
 from service.operations import models as versions
 from service.operations.long_work import Amount, parts, pause
+from service.operations.same_target import what_differs
 from service.operations.served import ServedModel
 from service.operations.serving import Serving
 from service.operations.stored_rows import has_learned_from
@@ -70,18 +71,14 @@ def compare(shelf: Parts, workspace: str, wanted: Wanted) -> dict[str, Any]:
 
     Raises:
         NotFound: there is no such version or dataset.
-        Conflict: the versions are of different tasks or targets.
+        Conflict: the versions are of different tasks or targets, or have no class in common.
         Invalid: the dataset lacks a column that a version needs.
     """
     details = [versions.get_version(shelf.store, workspace, ref) for ref in (wanted.before, wanted.after)]
     before, after = (shelf.serving.get(workspace, f"{one.name}:{one.version.version}") for one in details)
-    if before.identity.task != after.identity.task:
-        message = f"a {before.identity.task} and a {after.identity.task} cannot be compared"
-        raise Conflict(message, [Fault(message, parameter="with")])
-    targets = [model.learner.target_.name for model in (before, after)]
-    if targets[0] != targets[1]:
-        message = f"a model of {quoted(targets[0])} and one of {quoted(targets[1])} cannot be compared"
-        raise Conflict(message, [Fault(message, parameter="with", column=targets[1])])
+    why = what_differs(*((model.identity.task, model.learner.target_) for model in (before, after)))
+    if why is not None:
+        raise Conflict(why, [Fault(why, parameter="with", column=after.learner.target_.name)])
     old, new = (one.version for one in details)
     return {
         "before": {"model": details[0].name, "version": old.version},

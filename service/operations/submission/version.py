@@ -13,6 +13,7 @@ from learners.neural.autoencoder.estimator import RECONSTRUCTION_ERROR
 from service import registry
 from service.errors import Invalid, NotFound, ServiceError
 from service.operations.decision import read_decision
+from service.operations.same_target import what_differs
 from service.operations.submission.asked import SHOWN_NAMES, Asked
 from service.store.tables import ModelVersion
 
@@ -83,13 +84,9 @@ def against(session: Session, workspace: str, asked: Asked) -> dict[str, Any] | 
         asked.refuse("against is the same version as version; name another to compare it with", "against")
     elif other and own:
         records = [session.get_one(ModelVersion, one["id"]) for one in (own, other)]
-        targets = [(record.task, record.schema["target"]["name"]) for record in records]
-        if targets[0] != targets[1]:
-            asked.refuse(
-                f"a {targets[0][0]} of {quoted(targets[0][1])} and a {targets[1][0]} of {quoted(targets[1][1])} cannot "
-                "be compared",
-                "against",
-            )
+        why = what_differs(*((record.task, Column.from_json(record.schema["target"])) for record in records))
+        if why is not None:
+            asked.refuse(why, "against")
     return other
 
 

@@ -185,4 +185,32 @@ def test_versions_of_different_targets_are_not_compared(versions: Api) -> None:
     uploaded = versions.upload(IRIS.read_bytes(), name="iris").json()["id"]
     train(versions, uploaded, target="petallength", name="sizes", learner="decision-tree-regressor")
     refused = versions.get("/api/v1/models/sizes:1/comparison", params={"with": "sizes:3"})
-    assert problem(refused, 409)["detail"] == "a model of 'petalwidth' and one of 'petallength' cannot be compared"
+    told = "a regression of 'petalwidth' and a regression of 'petallength' cannot be compared"
+    assert problem(refused, 409)["detail"] == told
+
+
+@pytest.mark.parametrize(("classes", "is_same"), [(("good", "bad"), False), (("Iris-setosa", "bad"), True)])
+def test_targets_of_one_name_without_a_common_class_are_different(
+    versions: Api, classes: tuple[str, str], is_same: bool
+) -> None:
+    content = "petallength,class\n" + "".join(f"{size},{classes[size > 5]}\n" for size in range(12))
+    other, name = versions.upload(content, name="other").json()["id"], f"other-{is_same}".lower()
+    train(versions, other, target="class", name=name)
+    compared_ = versions.get("/api/v1/models/flowers:1/comparison", params={"with": f"{name}:1"})
+    body = {"kind": "evaluate", "dataset": versions.upload(IRIS.read_bytes(), name="iris").json()["id"]}
+    judged = versions.post("/api/v1/jobs", json=body | {"version": "flowers:1", "against": f"{name}:1"})
+    if is_same:
+        assert (compared_.status_code, judged.status_code) == (200, 202)
+        return
+    told = (
+        "a classification of 'class' with the classes 'Iris-setosa', 'Iris-versicolor', 'Iris-virginica' and a "
+        "classification of 'class' with the classes 'bad', 'good' cannot be compared: no class is common to both"
+    )
+    assert problem(compared_, 409)["detail"] == told
+    assert [fault["message"] for fault in problem(judged, 422)["errors"]] == [told]
+
+
+def test_versions_of_different_tasks_are_refused_alike(versions: Api) -> None:
+    refused = versions.get("/api/v1/models/flowers:1/comparison", params={"with": "sizes:1"})
+    told = "a classification of 'class' and a regression of 'petalwidth' cannot be compared"
+    assert problem(refused, 409)["detail"] == told
