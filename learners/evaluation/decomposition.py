@@ -198,11 +198,13 @@ def zero_one(answers: IntArray, actual: Any, n_classes: int, weights: FloatArray
 
 def squared(answers: FloatArray, actual: FloatArray, weights: FloatArray | None = None) -> Decomposition:
     """The parts of the squared loss: ``mean (y - f)^2 = (y - mean f)^2 + variance of f``, the variance over rounds."""
-    main = answers.mean(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # what no double holds is None, or of a row without weight
+        main = answers.mean(axis=0)
+        error, bias, variance = ((answers - actual) ** 2).mean(axis=0), (main - actual) ** 2, answers.var(axis=0)
     return Decomposition(
         "squared",
         len(answers),
-        error=weighted_mean(((answers - actual) ** 2).mean(axis=0), weights),
-        bias=weighted_mean((main - actual) ** 2, weights),
-        variance=weighted_mean(answers.var(axis=0), weights),
+        error=weighted_mean(error, weights),
+        bias=weighted_mean(bias, weights),
+        variance=weighted_mean(variance, weights),
     )

@@ -142,7 +142,7 @@ def root_mean_squared_error(
     actual: FloatArray, predicted: FloatArray, weights: FloatArray | None = None
 ) -> float | None:
     """Square root of the mean of (actual - predicted)^2, in the target's unit."""
-    errors = absolute_errors(actual, predicted)
+    errors = _weighed(absolute_errors(actual, predicted), weights)
     largest = float(errors.max(initial=0.0))
     if largest == 0:
         return weighted_mean(errors, weights)
@@ -152,6 +152,7 @@ def root_mean_squared_error(
 
 def r2(actual: FloatArray, predicted: FloatArray, weights: FloatArray | None = None) -> float | None:
     """1 - (squared error) / (squared error of the mean); ``None`` where the actual values are all equal."""
+    actual, predicted = _weighed(actual, weights), _weighed(predicted, weights)
     scale = float(max(np.abs(actual).max(initial=0.0), np.abs(predicted).max(initial=0.0)))
     if scale == 0:
         return None
@@ -299,8 +300,19 @@ def weighted_mean(values: FloatArray, weights: FloatArray | None) -> float | Non
     # Shares that add up to one and a last digit more carry values near the largest double over it: a mean
     # lies between the least and the greatest of its values, also in rounded arithmetic.
     with np.errstate(over="ignore"):
-        mean = float(shares @ values)
-    return finite(min(max(mean, float(values.min())), float(values.max())))
+        mean = float(shares @ _weighed(values, weights))
+    counted = _counted(values, weights)
+    return finite(min(max(mean, float(counted.min())), float(counted.max())))
+
+
+def _weighed(values: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """The values, 0 where a row has no weight: whatever its own is, the others are neither scaled nor lost by it."""
+    return values if weights is None else np.where(weights > 0, values, 0.0)
+
+
+def _counted(values: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """The values of the rows that have weight."""
+    return values if weights is None else values[weights > 0]
 
 
 def _shares(weights: FloatArray) -> FloatArray | None:
@@ -309,7 +321,7 @@ def _shares(weights: FloatArray) -> FloatArray | None:
 
 
 def _varies(values: FloatArray, weights: FloatArray | None) -> bool:
-    counted = values if weights is None else values[weights > 0]
+    counted = _counted(values, weights)
     return bool(len(counted)) and bool(counted.min() < counted.max())
 
 

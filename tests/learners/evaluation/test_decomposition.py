@@ -115,6 +115,13 @@ def test_rows_without_weight_have_no_loss():
     assert squared(np.zeros((3, 2)), np.zeros(2), nothing).to_json() == {"loss": "squared", "rounds": 3}
 
 
+def test_rows_without_weight_are_as_if_they_were_not_there_however_large():
+    answers, actual, weights = np.array([[1.0, 1e308], [3, -1e308]]), np.array([1.0, 1e308]), np.array([2.0, 0])
+    found = squared(answers, actual, weights)
+    assert (found.error, found.bias, found.variance) == (2, 1, 1)
+    assert squared(answers, actual).to_json() == {"loss": "squared", "rounds": 2}  # beyond the largest double
+
+
 def test_samples_are_learned_from_with_the_weights_of_their_rows():
     # what is learned from is 5 but for rows of next to no weight: every sample's mean is 5
     split = Plan("hold-out", fraction=0.25).splits(Series(Column("y"), np.zeros(80)))[0]

@@ -125,6 +125,16 @@ def test_numbers_that_are_equal_but_for_rows_without_weight_leave_nothing_to_exp
         assert metrics.relative_absolute_error(actual, np.zeros(n + 1), weights) is None
 
 
+@pytest.mark.parametrize("huge", [1e30, 1e200, 1e308])
+def test_rows_without_weight_are_as_if_they_were_not_there_however_large(huge):
+    actual, predicted, weights = np.array([1.0, 2, 4, 1]), np.array([0.0, 2, 3, 2]), np.array([1.0, 2, 3, 0])
+    expected = metrics.regression_metrics(actual[:3], predicted[:3], weights[:3])
+    assert expected["mean_squared_error"] == pytest.approx((1 + 0 + 3) / 6)
+    for cell, answer in ((huge, 0.0), (0.0, huge), (-huge, huge)):
+        actual[3], predicted[3] = cell, answer
+        assert metrics.regression_metrics(actual, predicted, weights) == pytest.approx(expected, rel=1e-15)
+
+
 def test_a_class_without_rows_is_left_out_of_the_mean_area():
     actual, probabilities, _ = classes(0, 3)
     padded = np.column_stack([probabilities, np.zeros(len(actual))])
