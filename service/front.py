@@ -45,6 +45,8 @@ Asked = tuple[str, str, bytes]
 _TRIED_SECONDS = 2.0
 _JSON, _CSV, _ARROW = b"application/json", b"text/csv", b"application/vnd.apache.arrow.stream"
 _FORMATS = {_JSON: _JSON, _CSV: _CSV, _ARROW: _ARROW}
+#: What may stand after a media type here; all else is the route's to judge.
+_PARAMETERS = (b"", b"charset=utf-8", b'charset="utf-8"', b"charset=us-ascii")
 #: What answers small bodies on the event loop.
 _ON_LOOP: dict[bytes, Answer] = {_JSON: answer_fast, _CSV: answer_csv}
 
@@ -245,7 +247,7 @@ def _plain_format(headers: list[tuple[bytes, bytes]], max_bytes: int) -> bytes |
             if is_typed:
                 return None  # which of two holds is the route's to say
             is_typed = True
-            media_type = _FORMATS.get(value) or _FORMATS.get(value.partition(b";")[0].lower())
+            media_type = _FORMATS.get(value) or _with_parameters(value)
         elif name == b"accept":
             accept = value if accept == b"*/*" else b""  # several are the route's to weigh
         elif name == b"content-length":
@@ -254,6 +256,12 @@ def _plain_format(headers: list[tuple[bytes, bytes]], max_bytes: int) -> bytes |
         elif name in (b"content-encoding", b"expect"):
             return None
     return media_type if accept in (b"*/*", media_type) else None
+
+
+def _with_parameters(content_type: bytes) -> bytes | None:
+    """The format of a media type in any case, if its parameters change nothing."""
+    media_type, _, parameters = content_type.lower().partition(b";")
+    return _FORMATS.get(media_type.strip()) if parameters.strip() in _PARAMETERS else None
 
 
 async def _cancelled() -> Message:

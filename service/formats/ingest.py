@@ -13,15 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from learners.types import FloatArray
+from service.formats.columns.builder import ColumnBuilder
 from service.formats.columns.duplicates import DuplicateRows
 from service.formats.columns.filling import Filled, fill
+from service.formats.columns.header_line import looks_like_a_row
 from service.formats.columns.inference import Conclusion, conclude
 from service.formats.columns.profile import profile_column, relate
 from service.formats.columns.windowing import Windowed, add_windows
 from service.formats.detect import detect_format
+from service.formats.faults import shown
 from service.formats.ingested import Ingested
-from service.formats.options import EXCLUDED, ReadOptions
+from service.formats.options import EXCLUDED, ReadOptions, check_effect
 from service.formats.readers.catalog import open_reader
+from service.formats.readers.csv_reader import CsvReader
 from service.formats.readers.reading import Reader
 from service.formats.table_file import column_record, open_table, write_table
 from service.settings import Limits
@@ -50,6 +54,7 @@ def ingest(
         ServiceError: 4xx, whatever is wrong with the file or the options; ``out`` does not exist then.
     """
     format_name = detect_format(path, options.format, filename, content_type)
+    check_effect(options, format_name)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=out.parent)))
         reader = open_reader(path, format_name, options, limits, folder)
@@ -75,6 +80,7 @@ class _Writing:
     """Hands over the final cells column by column, and profiles each on its way."""
 
     def __init__(self, filled: list[Filled], concluded: list[Conclusion], windowed: Windowed | None) -> None:
+        self.filled = filled
         self._pairs = list(zip(filled, concluded, strict=True))
         self.windowed = windowed
         self.concluded = concluded if windowed is None else [*concluded, windowed.conclusion]
@@ -97,6 +103,10 @@ class _Writing:
 
 def _warnings(reader: Reader, options: ReadOptions, writing: _Writing) -> list[str]:
     warnings = [*reader.warnings, *(() if writing.windowed is None else writing.windowed.warnings)]
+    if isinstance(reader, CsvReader) and options.header:
+        doubt = looks_like_a_row(writing.profile, reader.syntax)
+        warnings += [] if doubt is None else [doubt]
+    warnings += filter(None, (_vanished(one.builder, reader) for one in writing.filled))
     excluded = [name for name, kind in options.kinds.items() if kind == EXCLUDED]
     if excluded:
         warnings.append(f"left out as asked: {_listed(excluded)}")
@@ -116,6 +126,17 @@ def _warnings(reader: Reader, options: ReadOptions, writing: _Writing) -> list[s
     if repeated:
         warnings.append(f"{repeated} row{'s repeat' if repeated != 1 else ' repeats'} an earlier row")
     return warnings
+
+
+def _vanished(builder: ColumnBuilder, reader: Reader) -> str | None:
+    """That numbers of a column are nearer to 0 than to any other double, if it has such."""
+    if builder.first_vanished is None or not builder.as_numbers:
+        return None
+    row, text = builder.first_vanished
+    line = reader.lines_of([row]).get(row)
+    where = f"row {row}" if line is None else f"line {line}"
+    more = f", and {builder.n_vanished - 1} more of the column" if builder.n_vanished > 1 else ""
+    return f"{where}, column {shown(builder.plan.name)}: {shown(text)} is too near to 0 for a double and is 0{more}"
 
 
 def _listed(names: list[str]) -> str:

@@ -17,6 +17,9 @@ from learners.types import Array, BoolArray, FloatArray
 from service.formats.written_numbers import NumberSyntax
 
 _ZERO, _NINE, _PLUS, _MINUS = b"09+-"
+#: The shortest text of a number that is nearer to 0 than to any other double: ``1e-324``.
+_SHORTEST_TINY = 6
+_NOT_ZERO = r"^[^eE]*[1-9]"
 
 
 def plain_numbers(texts: pa.StringArray, syntax: NumberSyntax) -> FloatArray | None:
@@ -53,6 +56,25 @@ def any_numbers(texts: pa.StringArray, syntax: NumberSyntax) -> tuple[FloatArray
     wrong = np.array([number is None for number in numbers], dtype=bool)
     values = take_or_nan(np.array([MISSING if number is None else number for number in numbers]), codes)
     return values, np.flatnonzero(_at(wrong, codes)).tolist()
+
+
+def vanished(texts: pa.StringArray, values: FloatArray) -> list[int]:
+    """The positions of texts that are not 0 but so near to it that their number is.
+
+    Args:
+        texts: cells as they stand in the file.
+        values: their numbers, of the same length.
+    """
+    zeros = np.flatnonzero(values == 0)
+    if not zeros.size:
+        return []
+    lengths = pc.binary_length(texts).to_numpy(zero_copy_only=False)
+    zeros = zeros[lengths[zeros] >= _SHORTEST_TINY]
+    if not zeros.size:
+        return []
+    tiny: Any = pc.match_substring_regex(texts.take(pa.array(zeros)), _NOT_ZERO)
+    found: list[int] = zeros[tiny.to_numpy(zero_copy_only=False).astype(bool)].tolist()
+    return found
 
 
 def encoded(texts: pa.StringArray) -> tuple[Array, list[str]]:

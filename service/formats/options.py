@@ -65,6 +65,16 @@ ENCODINGS: Final = [
     "big5",
 ]
 
+_DELIMITED = ("csv", "tsv")
+_TEXTS = (*_DELIMITED, "json", "ndjson", "arff")
+#: The formats in which an option has an effect; options that are not named here have one in all.
+OF_FORMATS: Final = {
+    "delimiter": _DELIMITED,
+    "quote": _DELIMITED,
+    "header": _DELIMITED,
+    "encoding": _TEXTS,
+}
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -145,6 +155,26 @@ class ReadOptions:
         if "windows" in values:
             values["windows"] = WindowOptions.from_json(values["windows"])
         return cls(**values)
+
+
+def check_effect(options: ReadOptions, format_name: str) -> None:
+    """Refuse options that would have no effect in a file of this format.
+
+    Raises:
+        Invalid: names each with the formats that it is of.
+    """
+    usual = ReadOptions()
+    faults = [
+        Fault(
+            f"{name} has no effect in {format_name}; it is of {', '.join(formats)}",
+            parameter=f"options.{name}",
+            allowed=list(formats),
+        )
+        for name, formats in OF_FORMATS.items()
+        if format_name not in formats and getattr(options, name) != getattr(usual, name)
+    ]
+    if faults:
+        raise Invalid("The reading options do not fit the file: " + faults[0].message, faults)
 
 
 def _is_text(value: object) -> bool:

@@ -11,6 +11,7 @@ from service import strict_json
 from service.errors import Fault, NotAcceptable, UnsupportedMediaType
 from service.formats.json_numbers import count_letter
 from service.operations.codec import LARGE, to_matrix
+from service.operations.media_types import media_type_of, require_utf8
 from service.operations.policies import under_policies
 from service.operations.predict import (
     Bounds,
@@ -73,15 +74,17 @@ def format_of(content_type: str | None) -> Format:
     """The format that a ``Content-Type`` names.
 
     Raises:
-        UnsupportedMediaType: another, or none.
+        UnsupportedMediaType: another, or none, or text in another charset than UTF-8.
     """
-    media_type = _media_type(content_type or "")
+    media_type = media_type_of(content_type or "")
     found = _FORMATS.get(media_type)
     if found is None:
         raise UnsupportedMediaType(
             f"Rows are sent as {', '.join(MEDIA_TYPES.values())}, not as {strict_json.quoted(media_type or 'nothing')}",
             [Fault("Content-Type not supported", parameter="Content-Type", allowed=list(MEDIA_TYPES.values()))],
         )
+    if found != "arrow":
+        require_utf8(content_type or "")
     return found
 
 
@@ -96,7 +99,7 @@ def format_wanted(accept: str | None, sent: Format) -> Format:
     """
     ranges: dict[str, tuple[float, int]] = {}
     for place, part in enumerate((accept or "").split(",")):
-        media_type = _media_type(part)
+        media_type = media_type_of(part)
         if media_type or part.strip():
             ranges.setdefault(media_type, (_weight(part), place))
     ranges = ranges or {"*/*": (1.0, 0)}
@@ -132,10 +135,6 @@ def _weight(media_range: str) -> float:
             found = _WEIGHT.fullmatch(value.strip())
             return float(found[0]) if found else 1.0
     return 1.0
-
-
-def _media_type(header: str) -> str:
-    return header.partition(";")[0].strip().lower()
 
 
 def answer(

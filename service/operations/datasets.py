@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from service import strict_json
-from service.errors import BadRequest, Fault, Invalid
-from service.formats.options import FORMATS, ReadOptions
+from service.errors import BadRequest, Fault, Invalid, UnsupportedMediaType
+from service.formats.options import ENCODINGS, FORMATS, OF_FORMATS, ReadOptions
 from service.operations.ingesting import Ingester
+from service.operations.media_types import charset_of, codec_of, media_type_of
 from service.settings import Settings
 from service.store import datasets as queries
 from service.store.blobs import Blobs
 from service.store.session import Store
 from service.store.tables import Dataset
 from service.temporary import temporary_folder
+
+#: Types whose bytes are no text, whatever charset they name.
+_BINARY = (
+    "application/octet-stream",
+    "application/vnd.apache.parquet",
+    "application/x-parquet",
+    "application/vnd.apache.arrow.file",
+    "application/vnd.apache.arrow.stream",
+)
 
 
 @dataclass(frozen=True)
@@ -76,6 +86,32 @@ def _decode_options(text: str, max_depth: int) -> dict[str, Any]:
     return record
 
 
+def with_charset(options: ReadOptions, content_type: str | None) -> ReadOptions:
+    """Options with the encoding that a ``Content-Type`` declares, where they say none themselves.
+
+    Raises:
+        UnsupportedMediaType: it declares one that is not read. Invalid: it contradicts the options.
+    """
+    charset = charset_of(content_type or "")
+    if charset is None or media_type_of(content_type or "") in _BINARY:
+        return options
+    codec = codec_of(charset)
+    if codec not in ENCODINGS:
+        message = f"the charset {strict_json.quoted(charset)} of Content-Type is not one that is supported"
+        fault = Fault(message, parameter="Content-Type", allowed=ENCODINGS, value=charset)
+        raise UnsupportedMediaType(f"The file cannot be read: {message}", [fault])
+    if options.encoding is None:
+        return options if codec == options.codec else replace(options, encoding=codec)
+    if codec != options.codec:
+        message = (
+            f"Content-Type declares the charset {strict_json.quoted(charset)} and the option encoding is "
+            f"{strict_json.quoted(options.encoding)}; give one of them"
+        )
+        faults = [Fault(message, parameter=parameter) for parameter in ("options.encoding", "Content-Type")]
+        raise Invalid(f"The request is not valid: {message}", faults)
+    return options
+
+
 def check_name(name: str, limit: int) -> str:
     """A dataset's name, if it is one.
 
@@ -131,7 +167,8 @@ def revise(shelf: Shelf, workspace: str, dataset_id: str, changes: dict[str, Any
     """
     parent = get(shelf.store, workspace, dataset_id)
     name = changes.pop("name", None) or parent.name
-    record = {**parent.options, "format": parent.format}
+    record = {name: value for name, value in parent.options.items() if parent.format in OF_FORMATS.get(name, FORMATS)}
+    record["format"] = parent.format
     for option, value in changes.items():
         record[option] = {**record.get(option, {}), **value} if option in ("kinds", "orders") else value
     received = Received(shelf.blobs.path(parent.raw_sha256), None, None, name, ReadOptions.from_json(record))

@@ -103,6 +103,7 @@ def _received(
     parsed = operations.parse_options(
         options or fields.get("options"), format_name or fields.get("format"), services.settings.limits.json_depth
     )
+    parsed = operations.with_charset(parsed, upload.content_type)
     called = name or fields.get("name") or upload.filename or "dataset"
     return operations.Received(upload.path, upload.filename or name, upload.content_type, called, parsed)
 

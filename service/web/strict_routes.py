@@ -18,6 +18,7 @@ from starlette.responses import Response
 from service import strict_json
 from service.errors import BadRequest, Fault, NotFound, ServiceError, UnsupportedMediaType
 from service.operations.answering import IN_THREAD
+from service.operations.media_types import media_type_of, require_utf8
 from service.problems import InternalError, MethodNotAllowed, Rendered, render
 from service.store.failures import is_no_space, storage_full
 from service.web.validation import check_headers, check_query, header_names, query_names, refusal
@@ -88,12 +89,14 @@ class StrictRoute(APIRoute):
 
 
 def _require_json(request: Request) -> None:
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    header = request.headers.get("content-type", "")
+    media_type = media_type_of(header)
     if media_type != "application/json":
         raise UnsupportedMediaType(
             f"The body must be sent as application/json, not as {strict_json.quoted(media_type or 'nothing')}",
             [Fault("Content-Type not supported", parameter="Content-Type", allowed=["application/json"])],
         )
+    require_utf8(header)
 
 
 class ProbeRoute(StrictRoute):

@@ -30,7 +30,7 @@ class Upload:
     Attributes:
         path: where it lies; deleted when the request ends.
         filename: the caller's name of the file, or None.
-        content_type: the media type of the file itself, or None.
+        content_type: the ``Content-Type`` of the file itself, or None.
         fields: text fields that came beside it in a multipart body.
     """
 
@@ -55,7 +55,7 @@ async def receive(request: Request, scratch: Path) -> AsyncIterator[Upload]:
             if media_type.lower().startswith("multipart/"):
                 await _Multipart(upload, media_type).read(request, file)
             else:
-                upload.content_type = media_type.partition(";")[0].strip().lower() or None
+                upload.content_type = media_type or None
                 await _copy(request, file)
         except ClientDisconnect:
             raise BadRequest("The caller went away before the upload was complete") from None
@@ -144,7 +144,7 @@ class _Multipart:
         self.has_file = True
         self.upload.filename = filename.decode("utf-8", "replace") or None
         media_type = self.headers.get(b"content-type", b"").decode("latin-1")
-        self.upload.content_type = media_type.partition(";")[0].strip().lower() or None
+        self.upload.content_type = media_type or None
 
     def content(self, data: bytes, start: int, end: int) -> None:
         if self.is_file:

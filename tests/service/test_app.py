@@ -79,6 +79,13 @@ def test_json_may_name_its_charset(shared_api: Api) -> None:
     problem(shared_api.post("/api/v1/jobs", content=b"{}", headers=headers), 422)
 
 
+def test_json_is_utf_8(shared_api: Api) -> None:
+    headers = {"Content-Type": "application/json; charset=iso-8859-1"}
+    refusal = problem(shared_api.post("/api/v1/jobs", content=b"{}", headers=headers), 415)
+    assert refusal["errors"][0]["parameter"] == "Content-Type"
+    assert refusal["errors"][0]["allowed"] == ["utf-8"]
+
+
 @pytest.mark.parametrize("path", ["/", "/nothing", "/api", "/api/v1", "/api/v1/nothing", "/api/v1/jobs/", "/docs/x.js"])
 def test_an_unknown_address_is_a_problem_document(shared_api: Api, path: str) -> None:
     answer = shared_api.get(path)

@@ -209,7 +209,15 @@ def test_other_headers_and_addresses_are_for_the_route(doors: Doors, headers: di
         "temperature,humidity\n" + "85,85\n64,65\n" * 900,
     ],
 )
-@pytest.mark.parametrize("headers", [{}, {"accept": "text/csv"}, {"content-type": "Text/CSV; charset=utf-8"}])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"accept": "text/csv"},
+        {"content-type": "Text/CSV; charset=utf-8"},
+        {"content-type": "text/csv;charset=US-ASCII"},
+    ],
+)
 def test_the_front_answers_csv_of_numbers(doors: Doors, sent: str, headers: dict[str, str]) -> None:
     answered, by_front = doors.both(sent, CSV | headers, NUMBERS)
     assert answered.status_code == 200

@@ -87,6 +87,9 @@ class ColumnBuilder:
         self._n_characters = self._n_counted = 0
         #: How many numbers a step of the sequences holds, by the first of them.
         self.width: int | None = None
+        #: The first row whose number is too near to 0 for a double, with its text, or None; and how many there are.
+        self.first_vanished: tuple[int, str] | None = None
+        self.n_vanished = 0
         #: The first row with a list, or None.
         self.first_list: int | None = None
 
@@ -115,12 +118,22 @@ class ColumnBuilder:
 
     def _numbers(self, cells: Cells, first_row: int) -> FloatArray | None:
         if self.plan.kind is not Kind.NUMERIC:
-            return cells.numbers()
+            plain = cells.numbers()
+            if plain is not None:
+                self._note_vanished(cells, plain, first_row)
+            return plain
         values, wrong = cells.any_numbers()
         if wrong:
             texts = cells.texts()
             self._refuse([(first_row + at, texts[at].as_py()) for at in wrong[:20]], len(wrong))
+        self._note_vanished(cells, values, first_row)
         return values
+
+    def _note_vanished(self, cells: Cells, values: FloatArray, first_row: int) -> None:
+        found = cells.vanished(values)
+        if found and self.first_vanished is None:
+            self.first_vanished = (first_row + found[0], cells.texts()[found[0]].as_py())
+        self.n_vanished += len(found)
 
     def _refuse(self, cells: list[tuple[int, str]], count: int) -> None:
         self._n_wrong += count

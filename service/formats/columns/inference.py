@@ -144,8 +144,9 @@ def _declared(builder: ColumnBuilder) -> Conclusion:
     is_number = builder.type in (CELL, NUMBER) and are_number_levels(builder.levels)
     if kind is Kind.ORDINAL and not is_number:
         _refuse_without_order(builder, "an ordinal column of texts needs its order")
-    evidence = _by(builder, f"{len(builder.levels)} distinct {'numbers' if is_number else 'texts'}")
-    return _number_levels(builder, kind or Kind.NOMINAL, evidence) if is_number else _sorted_levels(builder, evidence)
+    if is_number:
+        return _number_levels(builder, kind or Kind.NOMINAL)
+    return _sorted_levels(builder, _by(builder, f"{len(builder.levels)} distinct texts"))
 
 
 def _declared_boolean(builder: ColumnBuilder) -> Conclusion:
@@ -219,13 +220,14 @@ def _sorted_levels(builder: ColumnBuilder, evidence: str) -> Conclusion:
     return _recoded(builder, tuple(sorted(builder.levels)), Kind.NOMINAL, "text", evidence)
 
 
-def _number_levels(builder: ColumnBuilder, kind: Kind, evidence: str) -> Conclusion:
+def _number_levels(builder: ColumnBuilder, kind: Kind) -> Conclusion:
     """Texts of equal numbers become one level; levels in the order of their numbers."""
     probe = number_probe(builder.plan.name)
     canonical = [probe.level_text(text) for text in builder.levels]
     levels = tuple(sorted(set(canonical), key=float))
     codes = {level: code for code, level in enumerate(levels)}
     recode = np.array([codes[text] for text in canonical], dtype=np.float64)
+    evidence = _by(builder, f"{len(levels)} distinct numbers")
     return Conclusion(Column(builder.plan.name, kind, levels, "number"), recode, evidence)
 
 

@@ -152,6 +152,9 @@ class NumberCells:
         cells = pc.cast(self._array, pa.float64(), safe=False).to_numpy(zero_copy_only=False)
         return cells, []
 
+    def vanished(self, values: FloatArray) -> list[int]:
+        return []
+
     def texts(self) -> pa.StringArray:
         if pa.types.is_integer(self._array.type):
             return self._array.cast(pa.string())

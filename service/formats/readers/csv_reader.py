@@ -26,7 +26,11 @@ MAX_ROW_BYTES = 64 << 20
 
 
 class CsvReader(Reader):
-    """A CSV file whose head has been read; see :func:`service.formats.readers.csv_dialect.read_dialect`."""
+    """A CSV file whose head has been read; see :func:`service.formats.readers.csv_dialect.read_dialect`.
+
+    Attributes:
+        syntax: how numbers are written.
+    """
 
     def __init__(self, path: Path, options: ReadOptions, folder: Path, format_name: str) -> None:
         super().__init__(format_name, path.stat().st_size)
@@ -36,7 +40,7 @@ class CsvReader(Reader):
         self._options = options
         if self._dialect.quote is not None:
             self._refuse_doubtful(self._dialect.quote)
-        self._syntax = NumberSyntax(options.decimal, options.thousands, "" in options.missing_tokens)
+        self.syntax = NumberSyntax(options.decimal, options.thousands, "" in options.missing_tokens)
         if options.delimiter is None and self._dialect.delimiter not in (",", "\t"):
             self.warnings.append(f"cells are separated by {self._dialect.delimiter!r}, as the first rows show")
 
@@ -61,7 +65,7 @@ class CsvReader(Reader):
             arrays = [without_tokens(array, tokens) for array in batch.columns]
             yield Block(
                 batch.num_rows,
-                {names[position]: TextCells(array, self._syntax) for position, array in zip(keep, arrays, strict=True)},
+                {names[position]: TextCells(array, self.syntax) for position, array in zip(keep, arrays, strict=True)},
             )
         if ragged.seen:
             self._refuse_ragged(keep)

@@ -44,6 +44,10 @@ class Cells(Protocol):
         """Shape (m,), numbers however they are written, and the positions of cells that are none."""
         ...
 
+    def vanished(self, values: FloatArray) -> list[int]:
+        """The positions of cells written as a number other than 0 whose number among ``values`` is 0."""
+        ...
+
     def texts(self) -> pa.StringArray:
         """Canonical texts, shape (m,), null where missing."""
         ...

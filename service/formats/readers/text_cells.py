@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from learners.types import FloatArray
-from service.formats.number_arrays import any_numbers, plain_numbers
+from service.formats.number_arrays import any_numbers, plain_numbers, vanished
 from service.formats.readers.reading import CELL
 from service.formats.written_numbers import PLAIN, NumberSyntax
 
@@ -39,6 +39,9 @@ class TextCells:
 
     def any_numbers(self) -> tuple[FloatArray, list[int]]:
         return any_numbers(self.array, self.syntax)
+
+    def vanished(self, values: FloatArray) -> list[int]:
+        return vanished(self.array, values)
 
     def texts(self) -> pa.StringArray:
         return self.array

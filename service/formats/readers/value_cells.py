@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from learners.table import EXACT_INTEGER, MISSING, canonical_text
 from learners.types import FloatArray, Value
+from service.formats.number_arrays import vanished
 from service.formats.readers.reading import BOOLEAN, NUMBER, SEQUENCE, TEXT
 from service.formats.written_numbers import NumberSyntax
 
@@ -55,6 +56,9 @@ class ValueCells:
         cells = [self._number(value) for value in self._values]
         wrong = [at for at, cell in enumerate(cells) if cell is None]
         return np.array([MISSING if cell is None else cell for cell in cells], dtype=np.float64), wrong
+
+    def vanished(self, values: FloatArray) -> list[int]:
+        return vanished(self.texts(), values) if str in self._types else []
 
     def _number(self, value: Value | None) -> float | None:
         if value is None:

@@ -36,6 +36,28 @@ def test_json_csv_tsv_and_ndjson_give_one_answer(weather: Api) -> None:
         assert answered.json()["predictions"] == expected
 
 
+@pytest.mark.parametrize(
+    "media_type", ["text/csv", "text/tab-separated-values", "application/x-ndjson", "application/json"]
+)
+@pytest.mark.parametrize("form", ["predictions", "explanations"])
+@pytest.mark.parametrize("charset", ["iso-8859-1", '"Windows-1252"', "utf-16", "klingon", ""])
+def test_rows_in_another_charset_are_refused(weather: Api, media_type: str, form: str, charset: str) -> None:
+    headers = {"content-type": f"{media_type}; charset={charset}"}
+    refusal = problem(weather.post(f"/api/v1/models/weather/{form}", content=b"outlook\n\xfc\n", headers=headers), 415)
+    (fault,) = refusal["errors"]
+    assert fault["parameter"] == "Content-Type"
+    assert fault["allowed"] == ["utf-8"]
+    assert charset.strip('"') in refusal["detail"]
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "UTF8", '"utf-8"', "us-ascii"])
+def test_rows_may_name_the_charset_that_they_have(weather: Api, charset: str) -> None:
+    headers = {"content-type": f"text/csv; Charset={charset}", "accept": "application/json"}
+    body = "outlook,temperature,humidity,windy\nsunny,85,85,FALSE\n"
+    answered = weather.post("/api/v1/models/weather/predictions", content=body, headers=headers)
+    assert answered.json()["predictions"] == predict(weather, {"rows": [SUNNY]})["predictions"]
+
+
 def test_csv_comes_back_as_csv_with_the_answer_of_each_row(weather: Api) -> None:
     body = "outlook,temperature,humidity,windy,extra\nsunny,85,85,FALSE,1\nsunny,hot,85,FALSE,1\nrainy,65\n"
     answered = weather.post(
