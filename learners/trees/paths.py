@@ -119,7 +119,7 @@ def _step(nodes: Nodes, columns: Sequence[Column], row: FloatArray, node: int, c
         share *= float(nodes.fraction[child])
     return Step(
         node=node,
-        condition=condition_of(nodes, column, node, branch, cell),
+        condition=condition_of(nodes, column, node, branch),
         observed=column.observed(row) if combined else _observed(column, cell),
         state=_state(nodes, column, node, cell),
         child=child,
@@ -181,11 +181,10 @@ def _term_condition(term: Term, column: Column) -> Condition:
     return Condition(column.name, operator, threshold=_bound(column, term.number))
 
 
-def condition_of(nodes: Nodes, column: Column, node: int, branch: int, cell: float = math.nan) -> AnyCondition:
+def condition_of(nodes: Nodes, column: Column, node: int, branch: int) -> AnyCondition:
     """The test of a node in the form in which a branch satisfies it; ``column`` is the one that it tests.
 
-    The branch that levels without an entry take is ``not in`` those of the other branches, unless
-    the row's own value is listed or the branch has no level of its own to miss.
+    The branch that levels without an entry take is ``not in`` those of the other branches.
     """
     if isinstance(column, CombinedColumn):
         threshold = float(nodes.threshold[node])
@@ -198,11 +197,9 @@ def condition_of(nodes: Nodes, column: Column, node: int, branch: int, cell: flo
         low = float(nodes.upper[child - 1]) if branch else -math.inf
         return bounds_condition(column, low, float(nodes.upper[child]))
     codes, branches = nodes.levels_of(node)
-    own = codes[branches == branch]
-    if branch == nodes.other_branch[node] and not np.any(own == cell):
-        barred = codes[branches != branch]
-        return Condition(column.name, "not in", values=tuple(column.labels[code] for code in barred))
-    return Condition(column.name, "in", values=tuple(column.labels[code] for code in own))
+    is_other = branch == nodes.other_branch[node]
+    named = codes[(branches == branch) != is_other]
+    return Condition(column.name, "not in" if is_other else "in", values=tuple(column.labels[code] for code in named))
 
 
 def condition_within(column: Column, low: float, high: float) -> AnyCondition:
