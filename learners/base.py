@@ -17,7 +17,7 @@ import numpy as np
 from learners.class_weights import weigh
 from learners.decisions import decide, plain_utility
 from learners.errors import ModelFormatError, NotFittedError, SchemaError, quoted
-from learners.explanation import Explanation
+from learners.explanation import Bounds, Explanation
 from learners.matching import conform, conform_frame, is_frame
 from learners.params import Parameterised
 from learners.table import Column, Kind, Series, Table
@@ -68,6 +68,7 @@ class Capabilities:
         texts: whether columns may hold texts that are compared as such.
         sequences: whether columns may hold sequences of numbers.
         steps: whether a row's sequences can be fed in pieces (``feed``), with the state handed back to the caller.
+        intervals: whether numbers come with where a further one should lie (``predict_intervals``).
         weights: whether ``fit`` takes row weights.
         supervised: whether it learns from a target; else ``fit`` leaves ``y`` aside, and what it answers should be 0.
         column_order_matters: whether training columns in another order may give another model where
@@ -85,6 +86,7 @@ class Capabilities:
     texts: bool = False
     sequences: bool = False
     steps: bool = False
+    intervals: bool = False
     weights: bool = True
     supervised: bool = True
     column_order_matters: bool = False
@@ -372,6 +374,21 @@ class Regressor(Learner):
 
     _estimator_type = "regressor"
     target_: Column
+
+    def predict_intervals(self, X: Any, level: float | None = None) -> list[Bounds | None]:
+        """Where a further number at each row should lie: of a learner whose capabilities name ``intervals``.
+
+        Args:
+            X: as for :meth:`predict`.
+            level: how often it should, between 0 and 1; ``None``: as in reasons, which tell the same interval.
+
+        Returns:
+            One a row, about the number that :meth:`predict` gives; ``None`` where nothing tells it.
+
+        Raises:
+            TypeError: the learner tells none. ParameterError: a level that is none.
+        """
+        raise TypeError(f"{self.name} tells no intervals")
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Coefficient of determination R^2."""

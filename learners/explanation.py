@@ -14,6 +14,25 @@ from learners.types import FloatArray, Scalar
 
 
 @dataclass(frozen=True)
+class Bounds:
+    """Where an answer may lie.
+
+    Attributes:
+        level: how often it should hold.
+        method: ``wilson``, of the decided class's probability; ``student-t``, of a further number like those that the
+            answer is made of.
+    """
+
+    low: float
+    high: float
+    level: float
+    method: Literal["wilson", "student-t"]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"low": self.low, "high": self.high, "level": self.level, "method": self.method}
+
+
+@dataclass(frozen=True)
 class Step:
     """One test met on the way down a tree.
 

@@ -6,7 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from learners.base import Learner
-from learners.checks import contract, data, explanations, metamorphic, persistence, prediction, running, weights
+from learners.checks import (
+    contract,
+    data,
+    explanations,
+    intervals,
+    metamorphic,
+    persistence,
+    prediction,
+    running,
+    weights,
+)
 from learners.checks.require import MakeLearner
 
 CheckFunction = Callable[[MakeLearner], None]
@@ -67,6 +77,12 @@ WITH_WEIGHTS: tuple[CheckFunction, ...] = (
     weights.bad_weights_are_refused,
 )
 WITHOUT_WEIGHTS: tuple[CheckFunction, ...] = (weights.weights_are_refused,)
+WITH_INTERVALS: tuple[CheckFunction, ...] = (
+    intervals.intervals_are_those_of_reasons,
+    intervals.intervals_are_the_same_in_any_company,
+    intervals.intervals_hold_what_is_answered,
+)
+WITHOUT_INTERVALS: tuple[CheckFunction, ...] = (intervals.intervals_are_refused,)
 WITH_STEPS: tuple[CheckFunction, ...] = (prediction.steps_are_answered_as_beginnings,)
 EXPLAINING: tuple[CheckFunction, ...] = (
     explanations.explanation_replays_to_the_answer,
@@ -106,6 +122,7 @@ def checks_for(learner: type[Learner]) -> list[Check]:
         *(WITH_CATEGORIES if able.categories else WITHOUT_CATEGORIES),
         *(WITH_WEIGHTS if able.weights else WITHOUT_WEIGHTS),
         *(WITH_STEPS if able.steps else ()),
+        *(WITH_INTERVALS if able.intervals else WITHOUT_INTERVALS if able.task == "regression" else ()),
         *(EXPLAINING if able.explanations else ()),
         *(() if able.row_order_matters else (metamorphic.row_order_does_not_matter,)),
         *(() if able.draws_columns else (metamorphic.column_order_decides_ties_only,)),

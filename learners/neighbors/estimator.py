@@ -175,7 +175,7 @@ class NeighborsEstimator(FittedNeighbors):
         0, "Of the directions of hashing.", minimum=0, maximum=_LARGEST_SEED, only_with={"search": ("hashing",)}
     )
     interval_level: float = real(
-        0.9, "How often the interval that reasons tell should hold.", minimum=0.5, maximum=0.999
+        0.9, "How often the interval that reasons and answers tell should hold.", minimum=0.5, maximum=0.999
     )
 
     def check_together(self) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from learners.conditions import scalar_text
 from learners.errors import LearnerError
+from learners.explanation import Bounds
 from learners.neighbors.voting import mean_of, median_of
 from learners.types import FloatArray, Scalar
 
@@ -68,24 +69,6 @@ class Omitted:
         if self.value is not None:
             record["value"] = self.value
         return record
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """An interval made from the neighbours.
-
-    Attributes:
-        level: how often it should hold.
-        method: ``wilson``, of the decided class's probability; ``student-t``, of a further number like the neighbours'.
-    """
-
-    low: float
-    high: float
-    level: float
-    method: Literal["wilson", "student-t"]
-
-    def to_json(self) -> dict[str, Any]:
-        return {"low": self.low, "high": self.high, "level": self.level, "method": self.method}
 
 
 @dataclass(frozen=True)

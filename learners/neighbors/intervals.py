@@ -12,7 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from learners.neighbors.explanation import Bounds
+from learners.explanation import Bounds
 from learners.types import FloatArray
 
 _BISECTIONS, _STEPS, _TERMS = 200, 50, 300

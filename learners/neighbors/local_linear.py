@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from learners.base import Capabilities
+from learners.explanation import Bounds
 from learners.neighbors.electorate import Electorate
 from learners.neighbors.estimator import MAX_TOLD
-from learners.neighbors.explanation import Bounds, NeighbourExplanation, Omitted
+from learners.neighbors.explanation import NeighbourExplanation, Omitted
 from learners.neighbors.intervals import interval_about
 from learners.neighbors.regressor import NumbersOfNeighbors
 from learners.params import integer, learner, real
@@ -41,6 +42,7 @@ class LocalLinearRegressor(NumbersOfNeighbors):
         categories=True,
         texts=True,
         sequences=True,
+        intervals=True,
         row_order_matters=True,  # of equally distant rows the first counts first
     )
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
-import numpy as np
-
 from learners.base import Capabilities, Progress, Regressor, check_training, check_weights, no_progress, target_numbers
+from learners.errors import ParameterError, quoted
+from learners.explanation import Bounds
 from learners.neighbors.electorate import Electorate
 from learners.neighbors.estimator import MAX_TOLD, NeighborsEstimator
-from learners.neighbors.explanation import Bounds, NeighbourExplanation, Omitted
+from learners.neighbors.explanation import NeighbourExplanation, Omitted
 from learners.neighbors.fitting import fit_rows
 from learners.neighbors.intervals import number_interval
 from learners.neighbors.left_out import is_exact, left_out_answers
@@ -45,26 +45,22 @@ class NumbersOfNeighbors(NeighborsEstimator, Regressor):
         self.check_fitted()
         return self._answers(X)[:, 0]
 
-    def predict_interval(self, X: Any, level: float | None = None) -> FloatArray:
-        """Where a further number at each row should lie, by the spread of the neighbours' numbers.
+    def predict_intervals(self, X: Any, level: float | None = None) -> list[Bounds | None]:
+        """By the spread of the neighbours' numbers, see :meth:`learners.base.Regressor.predict_intervals`.
 
-        Args:
-            X: as for :meth:`predict`.
-            level: how often it should; ``interval_level`` by default.
-
-        Returns:
-            Lower and upper ends, shape (n, 2); the same two where fewer than two neighbours vote.
+        ``None`` where it tells nothing, as of one neighbour; ``interval_level`` is the level of reasons.
         """
         self.check_fitted()
-        points, index = self._asked(X)
         asked = float(self.interval_level) if level is None else level
-        ends = np.empty((len(points), 2))
+        if not 0 < asked < 1:
+            raise ParameterError(f"level must be a number > 0 and < 1; it is {quoted(asked)}", field="level")
+        points, index = self._asked(X)
+        found: list[Bounds | None] = []
         for place, electorate in self._voters(index, points):
-            answers = self._answer(points[place], electorate)[:, 0]
-            for row, answer in enumerate(answers.tolist()):
-                found = self._bounds(points[place][row], electorate, row, answer, asked)
-                ends[place.start + row] = (answer, answer) if found is None else (found.low, found.high)
-        return ends
+            part = points[place]
+            answers = self._answer(part, electorate)[:, 0].tolist()
+            found += [self._bounds(part[row], electorate, row, answer, asked) for row, answer in enumerate(answers)]
+        return found
 
     @property
     def _n_answers(self) -> int:
@@ -92,6 +88,7 @@ class NearestNeighborsRegressor(NumbersOfNeighbors):
         categories=True,
         texts=True,
         sequences=True,
+        intervals=True,
         row_order_matters=True,  # of equally distant rows the first counts first
     )
 

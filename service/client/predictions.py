@@ -18,6 +18,7 @@ class Predictions(Connection):
         rows: Sequence[Row],
         *,
         explain: bool | None = None,
+        interval: bool | None = None,
         decision: Json | None = None,
         missing: str | None = None,
         unseen: str | None = None,
@@ -29,12 +30,14 @@ class Predictions(Connection):
             ref: the model.
             rows: objects by column name; None and NaN are missing, numbers may be numpy's.
             explain: add the reason to each answer.
+            interval: add to each number where a further one like it should lie, of learners that tell it.
             decision: by what labels are decided: an object with ``utility``, ``costs`` or ``threshold``.
             missing: ``as-model``, ``fractional``, ``most-likely`` or ``reject``.
             unseen: ``reject``, ``missing`` or ``other``.
             strict: extra and absent columns are errors.
         """
-        options = {"explain": explain, "decision": decision, "missing": missing, "unseen": unseen, "strict": strict}
+        policies = {"decision": decision, "missing": missing, "unseen": unseen, "strict": strict}
+        options = {"explain": explain, "interval": interval} | policies
         return self._json("POST", f"/models/{in_path(ref)}/predictions", json={"rows": list(rows)} | given(options))
 
     def explain(

@@ -160,7 +160,7 @@ class Submissions(Connection):
         return self.submit(request, idempotency_key=idempotency_key)
 
     def predict_dataset(self, ref: str, dataset: str, *, idempotency_key: str | None = None, **output: Any) -> Json:
-        """Submit the prediction of a whole dataset; ``output`` are ``format``, ``explain``, ``missing``, ..."""
+        """Submit the prediction of a whole dataset; ``output`` are ``format``, ``explain``, ``interval``, ..."""
         request = {"kind": "predict", "dataset": dataset, "version": ref, "output": output}
         return self.submit(request, idempotency_key=idempotency_key)
 

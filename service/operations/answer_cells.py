@@ -10,10 +10,13 @@ import msgspec
 from service.operations.json_text import encode_json
 from service.operations.predict import Form
 from service.operations.reason_texts import plain_text, reason_text
+from service.operations.rows import Options
 from service.operations.served import ServedModel
 
 #: By column, what a row's note says; see :meth:`service.operations.rows.Encoded.notes`.
 Notes = Mapping[str, Sequence[str]]
+#: Columns of an interval, named as its members; how it was made is told in JSON alone.
+INTERVAL = ("low", "high", "level")
 
 
 class AnswerCells:
@@ -22,22 +25,22 @@ class AnswerCells:
     Args:
         model: which answers.
         form: which list the answers are of.
-        explained: whether each has its reason.
+        options: whether each has its reason, and its interval.
     """
 
-    def __init__(self, model: ServedModel, form: Form, *, explained: bool) -> None:
+    def __init__(self, model: ServedModel, form: Form, options: Options) -> None:
         self._answer = "label" if model.identity.task == "classification" else "value"
         self._identity = [model.identity.name, model.identity.version]
         self._decision = [] if model.decision is None else [model.decision.brief]
-        self._n_classes = len(model.identity.classes)
-        self._explained = explained
+        self._explained = explained = options.explain or form == "explanations"
+        self._interval = INTERVAL if options.interval else ()
         #: Columns of labels, of which a decision of the caller's adds the model's own.
         self.labels = [self._answer, *(["model_label"] if self._decision else [])]
         #: Columns of numbers.
-        self.shares = [f"probability_{plain_text(label)}" for label in model.identity.classes]
+        self.numbers = [*self._interval, *(f"probability_{plain_text(label)}" for label in model.identity.classes)]
         decided = ["decision", "model_label"] if self._decision else []
         told = ["warnings", "error", *(["explanation"] if explained else [])]
-        self.names = [self._answer, *self.shares, "model", "version", *decided, *told]
+        self.names = [self._answer, *self.numbers, "model", "version", *decided, *told]
 
     def of(self, members: bytes, notes: Notes) -> list[Any]:
         """The cells of an answer, None where there is nothing.
@@ -48,7 +51,7 @@ class AnswerCells:
         """
         answer = msgspec.json.decode(b"{" + members + b"}")
         if "error" in answer:
-            nothing = [None] * (1 + self._n_classes)
+            nothing = [None] * (1 + len(self.numbers))
             undecided = [*self._decision, *(None for _ in self._decision)]
             faults = "; ".join(_fault_text(fault) for fault in answer["error"]["errors"])
             return [*nothing, *self._identity, *undecided, None, faults, *([None] if self._explained else [])]
@@ -56,8 +59,9 @@ class AnswerCells:
         said = [_warning_text(warning) for warning in answer.get("warnings", ())]
         said += [f"{name.replace('_', ' ')}: {', '.join(columns)}" for name, columns in notes.items()]
         decided = [*self._decision, *(answer.get("model_label", answer["label"]) for _ in self._decision)]
-        shares = answer.get("probabilities", ())
-        return [answer[self._answer], *shares, *self._identity, *decided, "; ".join(said) or None, None, *reason]
+        bounds = answer.get("interval") or {}
+        numbers = [*(bounds.get(name) for name in self._interval), *answer.get("probabilities", ())]
+        return [answer[self._answer], *numbers, *self._identity, *decided, "; ".join(said) or None, None, *reason]
 
 
 def _fault_text(fault: dict[str, Any]) -> str:

@@ -183,8 +183,8 @@ def answer(
 
 def _is_short(read: Encoded | SentRows, call: Call) -> bool:
     """Whether an answer to plain rows is written before it is sent."""
-    explained = call.options.explain or call.form == "explanations"
-    return isinstance(read, Encoded) and call.sent in ("csv", "arrow") and read.n_rows <= PLAIN_BATCH and not explained
+    quick = not call.options.tells_more and call.form == "predictions"
+    return isinstance(read, Encoded) and call.sent in ("csv", "arrow") and read.n_rows <= PLAIN_BATCH and quick
 
 
 def _read_others(

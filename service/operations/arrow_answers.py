@@ -11,7 +11,7 @@ import pyarrow as pa
 from learners.types import IntArray
 from service.operations.answer_cells import AnswerCells, Notes
 from service.operations.predict import Form
-from service.operations.rows import Encoded
+from service.operations.rows import Encoded, Options
 from service.operations.served import ServedModel
 
 #: What stands at the end of a stream.
@@ -25,15 +25,15 @@ class ArrowWriter:
     Args:
         model: which answers.
         form: which list the answers are of.
-        explained: whether each has its reason, as a text.
+        options: what each tells beside; its reason as a text.
     """
 
-    def __init__(self, model: ServedModel, form: Form, *, explained: bool) -> None:
+    def __init__(self, model: ServedModel, form: Form, options: Options) -> None:
         self._model = model
-        self._cells = AnswerCells(model, form, explained=explained)
+        self._cells = AnswerCells(model, form, options)
         of_label = label_type(model.identity.classes)
         types = dict.fromkeys(self._cells.names, pa.string())
-        types |= dict.fromkeys(self._cells.labels, of_label) | dict.fromkeys(self._cells.shares, pa.float64())
+        types |= dict.fromkeys(self._cells.labels, of_label) | dict.fromkeys(self._cells.numbers, pa.float64())
         types["version"] = pa.int64()
         self._schema = pa.schema([("row", pa.int64()), *((name, types[name]) for name in self._cells.names)])
 

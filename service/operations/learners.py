@@ -41,6 +41,7 @@ def _describe(learner: Any) -> dict[str, Any]:
         "texts": able.texts,
         "sequences": able.sequences,
         "steps": able.steps,
+        "intervals": able.intervals,
         "weights": able.weights,
         "supervised": able.supervised,
         "explanations": list(able.explanations),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Literal
 from weakref import WeakKeyDictionary
 
+from learners.base import Learner
 from learners.errors import ParameterError
 from learners.trees.estimator import TreeEstimator
 from service.errors import Fault, Invalid
@@ -45,8 +46,11 @@ def under_policies(model: ServedModel, options: Options) -> ServedModel:
     """The model that answers a request.
 
     Raises:
-        Invalid: the decision does not fit the model, or missing values cannot be treated so by it.
+        Invalid: the decision does not fit the model, missing values cannot be treated so by it, or it tells no
+            intervals.
     """
+    if options.interval:
+        check_intervals(model.learner)
     if options.missing in ("fractional", "most-likely"):
         model = _following(model, options.missing)
     if options.decision is None:
@@ -54,6 +58,14 @@ def under_policies(model: ServedModel, options: Options) -> ServedModel:
     decision = read_decision(options.decision, model.learner.target_)
     variants = _by_decision.setdefault(model, _Variants())
     return variants.get(encode_json(decision.told), lambda: model.deciding_by(decision), _MAX_DECISIONS)
+
+
+def check_intervals(learner: Learner | type[Learner]) -> None:
+    """Raise :class:`Invalid` if a learner's answers come without intervals."""
+    if not learner.capabilities.intervals:
+        message = f"interval must be false: {learner.name} tells none with its answers (GET /learners: `intervals`)"
+        fault = Fault(message, parameter="interval", allowed=[False])
+        raise Invalid(f"The request is not valid: {message}", [fault])
 
 
 def _following(model: ServedModel, missing: Literal["fractional", "most-likely"]) -> ServedModel:

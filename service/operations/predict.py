@@ -36,7 +36,9 @@ _ROW_KEYS = ("rows", "columns", "data")
 _CHOICES = {"unseen": get_args(UnseenPolicy), "missing": get_args(MissingPolicy)}
 #: Rows, from the first, the beginning of whose answers is kept.
 _MAX_KEPT_NUMBERS = 10_000
-_FLAGS = ("explain", "strict")
+_FLAGS = ("explain", "interval", "strict")
+#: What reasons tell anyway, and what each is there.
+_TOLD_BY_REASONS = {"explain": "where all answers are explained", "interval": "where reasons tell it"}
 _OBJECTS = ("decision",)
 
 
@@ -67,9 +69,8 @@ def read_body(
     request, bad_numbers = strict_json.decode_sparing(body, bounds.depth, ("rows", "data"))
     if not isinstance(request, dict):
         raise Invalid("The body must be an object with 'rows', or with 'columns' and 'data'")
-    if form == "explanations" and "explain" in request:
-        message = "explain has no effect here, where all answers are explained; leave it out"
-        raise Invalid(f"The request is not valid: {message}", [Fault(message, parameter="explain")])
+    if form == "explanations":
+        _refuse_what_reasons_tell(request)
     options = read_options(request, options)
     if "rows" in request:
         if "columns" in request or "data" in request:
@@ -80,6 +81,13 @@ def read_body(
     names, data = _names(request), _list(request, "data")
     check_count(len(data), bounds)
     return with_faults(encode_matrix(names, data, model.inputs, options), bad_numbers), options
+
+
+def _refuse_what_reasons_tell(request: dict[str, Any]) -> None:
+    said = [(name, f"{name} has no effect here, {why}") for name, why in _TOLD_BY_REASONS.items() if name in request]
+    if said:
+        faults = [Fault(f"{message}; leave it out", parameter=name) for name, message in said]
+        raise Invalid(f"The request is not valid: {faults[0].message}", faults)
 
 
 def with_faults(encoded: Encoded, bad_numbers: Mapping[int, list[Fault]]) -> Encoded:
@@ -167,12 +175,16 @@ def answer_rows(
     answers = iter(model.answers(values, encoded.columns))
     explained = options.explain or form == "explanations"
     reasons = model.explanations(values, encoded.columns) if explained else iter(())
+    intervals = model.intervals(values, encoded.columns) if options.interval else iter(())
     missing = missing_columns(encoded, model.inputs.columns, absent_noted=noted)
     for row in range(encoded.n_rows):
         if row in bad:
             yield _error_members(bad[row], describe)
             continue
         members = next(answers)
+        if options.interval:
+            bounds = next(intervals)
+            members += b',"interval":' + encode_json(None if bounds is None else bounds.to_json())
         if row in missing or row in encoded.unseen:
             members += _warning_members(encoded.unseen.get(row, []), missing.get(row, []), options)
         if explained:
@@ -228,7 +240,7 @@ def answer_json(
         Invalid: every row is bad.
     """
     refuse_if_all_bad(encoded)
-    if form == "predictions" and not options.explain and _nothing_to_say(encoded):
+    if form == "predictions" and not options.tells_more and _nothing_to_say(encoded):
         return join_answer(model, model.answers(encoded.values, encoded.columns), _tail(encoded))
     members = answer_rows(model, encoded, options, describe, form)
     return join_answer(model, members, _tail(encoded), form)

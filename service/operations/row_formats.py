@@ -130,14 +130,14 @@ class Writer(Protocol):
         """What stands after all answers."""
 
 
-def _writer(model: ServedModel, row_format: RowFormat, form: Form, *, explained: bool) -> Writer:
+def _writer(model: ServedModel, row_format: RowFormat, form: Form, options: Options) -> Writer:
     if row_format == "arrow":
         from service.operations.arrow_answers import ArrowWriter  # a large library, which few requests need
 
-        return ArrowWriter(model, form, explained=explained)
+        return ArrowWriter(model, form, options)
     if row_format == "ndjson":
         return _NdjsonWriter(model)
-    return _CsvWriter(model, DELIMITERS[row_format], form, explained=explained)
+    return _CsvWriter(model, DELIMITERS[row_format], form, options)
 
 
 def write_rows(
@@ -178,13 +178,13 @@ def write_piece(
 ) -> Iterator[bytes]:
     """The same of some of the rows; the pieces of all rows in order are the whole."""
     first = piece.first
-    explained = options.explain or form == "explanations"
-    writer = _writer(model, row_format, form, explained=explained)
+    writer = _writer(model, row_format, form, options)
+    alike = form == "predictions" and not options.tells_more
     beginning = writer.begin()
     if piece.begins:
         yield beginning
     for encoded in batches:
-        if not explained and encoded.is_plain:
+        if alike and encoded.is_plain:
             yield writer.plain(first, encoded)
         else:
             members = answer_rows(model, encoded, options, _numbered_from(first, describe), form, noted=True)
@@ -233,10 +233,10 @@ class _NdjsonWriter:
 class _CsvWriter:
     """One record a row: the answer, its probabilities, the version, and what there is to say."""
 
-    def __init__(self, model: ServedModel, delimiter: str, form: Form, *, explained: bool) -> None:
+    def __init__(self, model: ServedModel, delimiter: str, form: Form, options: Options) -> None:
         self.model = model
         self.delimiter = delimiter
-        self.cells = AnswerCells(model, form, explained=explained)
+        self.cells = AnswerCells(model, form, options)
         #: Rows of one leaf are written alike but for their number.
         self.known: dict[tuple[bytes, str], bytes] = {}
 

@@ -32,6 +32,7 @@ class Options:
 
     Attributes:
         explain: add the reason to every answer.
+        interval: add to every number where a further one should lie.
         unseen: a level that the model does not know makes its row an error (``reject``), counts as
             missing, or takes the branch of all other levels where a test has one (``other``).
         missing: answer as the model does by itself, follow all branches by their weight, or the one that most
@@ -41,10 +42,16 @@ class Options:
     """
 
     explain: bool = False
+    interval: bool = False
     unseen: UnseenPolicy = "other"
     missing: MissingPolicy = "as-model"
     strict: bool = False
     decision: Any = None
+
+    @property
+    def tells_more(self) -> bool:
+        """Whether answers have members that rows with the same answer may not share."""
+        return self.explain or self.interval
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from learners._accel import uncompiled
-from learners.base import Classifier, Learner
-from learners.explanation import Explanation
+from learners.base import Classifier, Learner, Regressor
+from learners.explanation import Bounds, Explanation
 from learners.linear.fitted import FittedLinear
 from learners.neighbors.estimator import NeighborsEstimator
 from learners.neural.fitted import FittedNetwork
@@ -319,6 +319,16 @@ class ServedModel:
             with uncompiled():
                 explanations = self.learner.explain(rows)
             yield from explanations
+
+    def intervals(self, values: FloatArray, columns: tuple[Column, ...] | None = None) -> Iterator[Bounds | None]:
+        """Where a further number at each row should lie; of a learner that tells it."""
+        if not isinstance(self.learner, Regressor):
+            raise TypeError(f"{self.learner.name} tells no intervals")
+        for rows in parts(len(values), _EXPLAINED_AT_ONCE):
+            with uncompiled():
+                asked = Table(columns or self.inputs.columns, np.asfortranarray(values[rows]))
+                found = self.learner.predict_intervals(asked)
+            yield from found
 
     def numbers(self, table: Table) -> FloatArray:
         """What an answer is made of: class probabilities, shape (n, K), or values, shape (n, 1)."""

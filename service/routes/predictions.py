@@ -30,6 +30,9 @@ router = make_router(prefix="/api/v1/models", tags=["predictions"])
 Explain = Annotated[bool, Query(description="add the exact reason to each answer")]
 
 
+Interval = Annotated[bool, Query(description="add to each number where a further one like it should lie")]
+
+
 async def _policies(
     services: ServicesHere,
     unseen: Annotated[
@@ -92,8 +95,8 @@ def _request_body(*, may_explain: bool) -> dict[str, Any]:
 
 def _inlined(model: type[NamedRows] | type[Matrix], *, may_explain: bool) -> dict[str, Any]:
     schema = model.model_json_schema()
-    if not may_explain:  # all answers are explained
-        del schema["properties"]["explain"]
+    if not may_explain:  # all answers are explained, and reasons tell intervals
+        del schema["properties"]["explain"], schema["properties"]["interval"]
     return schema
 
 
@@ -118,6 +121,7 @@ async def predict(
     ref: Reference,
     policies: Policies,
     explain: Explain = False,
+    interval: Interval = False,
 ) -> Response:
     """Answer each row with a label and its probabilities, or a value, and name the version that answered.
 
@@ -128,10 +132,15 @@ async def predict(
     With a `decision` the answer tells it, and rows whose label the model by itself would not have given tell that
     one as `model_label`. CSV and Arrow have a column for each.
 
+    With `interval` each number tells where a further one like it should lie, as the reason does: `interval`, in CSV
+    and Arrow the columns `low`, `high` and `level`, empty where nothing tells it. Learners that have it say
+    `intervals` in `GET /learners`; of others it is refused.
+
     Labels in CSV are as they are, those too that a spreadsheet would take for formulas (`=`, `+`, `-`, `@` at
     the beginning): import such columns as text, or take JSON.
     """
-    return await _respond(request, services, who.workspace, ref, replace(policies, explain=explain), "predictions")
+    options = replace(policies, explain=explain, interval=interval)
+    return await _respond(request, services, who.workspace, ref, options, "predictions")
 
 
 @router.post(

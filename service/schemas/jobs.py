@@ -125,6 +125,9 @@ class Output(RequestBody):
 
     format: Literal["csv", "tsv", "ndjson", "arrow"] = "csv"
     explain: Annotated[bool, Field(description="add the exact reason to each answer")] = False
+    interval: Annotated[
+        bool, Field(description="add to each number where a further one should lie; see `interval` of predictions")
+    ] = False
     unseen: Annotated[
         Literal["reject", "missing", "other"], Field(description="what becomes of a level that the model does not know")
     ] = "other"

@@ -27,6 +27,7 @@ class Learner(Answer):
     texts: bool = Field(description="whether it takes columns of texts of which any may come")
     sequences: bool = Field(description="whether it takes columns of sequences of numbers")
     steps: bool = Field(description="whether sequences can be fed to its models in pieces, see the steps route")
+    intervals: bool = Field(description="whether its numbers may come with an interval, see `interval` of predictions")
     weights: bool = Field(description="whether rows may carry weights")
     supervised: bool = Field(description="whether it learns from a target; else a job names none")
     explanations: list[str] = Field(description="kinds of explanation it gives")

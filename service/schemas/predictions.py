@@ -75,6 +75,11 @@ class _Options(RowOptions):
     """What may be asked beside the rows."""
 
     explain: StrictBool = Field(False, description="add the exact reason to each answer")
+    interval: StrictBool = Field(
+        False,
+        description="add to each number where a further one like it should lie; of learners with `intervals` (GET "
+        "/learners)",
+    )
     decision: Decision = Field(
         None,
         description="of a classifier: decide by this instead of by what the model was trained with; probabilities stay",
@@ -129,6 +134,9 @@ class Prediction(Answer):
     )
     probabilities: list[float] | None = Field(None, description="in the order of `classes`")
     value: float | None = Field(None, description="of a regression")
+    interval: NeighbourInterval | None = Field(
+        None, description="of `value`, if asked for: the one that the reason tells; null where nothing tells it"
+    )
     warnings: list[RowWarning] | None = None
     explanation: dict[str, Any] | None = Field(None, description="the reason; see the explanations route")
     error: RowError | None = None
@@ -312,6 +320,7 @@ class Explanation(Prediction, Reason):
     back; `votes` every member's vote and the paths or reasons of a few; `additive` what each column adds to the votes.
     """
 
+    interval: NeighbourInterval | None = Field(None, description="of neighbours; null where they do not tell")
     votes: list[MemberVote] | None = None
     paths: list[MemberPath] | None = Field(None, description="of the members that the answer owes most")
     reasons: list[MemberReason] | None = Field(None, description="the same of members that are other learners")

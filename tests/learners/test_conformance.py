@@ -20,6 +20,7 @@ from learners.checks import (
     contract,
     data,
     explanations,
+    intervals,
     metamorphic,
     persistence,
     prediction,
@@ -27,10 +28,11 @@ from learners.checks import (
     suite,
     weights,
 )
+from learners.neighbors import NearestNeighborsRegressor
 from tests.learners.examples import Majority, Mean, Narrow
 
 CASES = [(learner, check) for learner in LEARNERS for check in checks_for(learner)]
-MODULES = (contract, data, explanations, metamorphic, persistence, prediction, running, weights)
+MODULES = (contract, data, explanations, intervals, metamorphic, persistence, prediction, running, weights)
 
 
 @pytest.mark.parametrize(("learner", "check"), CASES, ids=[f"{one.name}-{check.name}" for one, check in CASES])
@@ -282,7 +284,7 @@ def test_every_check_is_listed() -> None:
     listed: set[Any] = set()
     for task in ("classification", "regression"):
         for switch in (True, False):
-            switches = dict.fromkeys(("missing", "categories", "weights", "supervised", "steps"), switch)
+            switches = dict.fromkeys(("missing", "categories", "weights", "supervised", "steps", "intervals"), switch)
             capabilities = dataclasses.replace(able, task=task, **switches)
             chosen = checks_for(type("Some", (Majority,), {"capabilities": capabilities}))
             listed |= {check.function for check in chosen}
@@ -356,6 +358,27 @@ class Unweighted(Majority):
         return super().fit(X, y, None, **options)
 
 
+class Confident(NearestNeighborsRegressor):
+    """Breaks two promises: its answers' intervals are by another level than those of its reasons, and not nested."""
+
+    def predict_intervals(self, X: Any, level: Any = None) -> Any:
+        return super().predict_intervals(X, 0.5 if level is None else level**-2 / 10_000)
+
+
+class Wary(NearestNeighborsRegressor):
+    """Breaks one promise: it declares no intervals, but tells them."""
+
+    capabilities = dataclasses.replace(NearestNeighborsRegressor.capabilities, intervals=False)
+
+
+class Fickle(NearestNeighborsRegressor):
+    """Breaks one promise: a row's interval depends on how many are asked beside it."""
+
+    def predict_intervals(self, X: Any, level: Any = None) -> Any:
+        found = super().predict_intervals(X, level)
+        return found if len(found) > 1 else [None for _ in found]
+
+
 @pytest.mark.parametrize(
     ("learner", "broken"),
     [
@@ -367,6 +390,10 @@ class Unweighted(Majority):
         (Gossip, "reason_is_the_same_in_any_company"),
         (Unweighted, "weight_two_is_twice"),
         (Unweighted, "weight_zero_is_absent"),
+        (Confident, "intervals_are_those_of_reasons"),
+        (Confident, "intervals_hold_what_is_answered"),
+        (Fickle, "intervals_are_the_same_in_any_company"),
+        (Wary, "intervals_are_refused"),
     ],
 )
 def test_a_broken_promise_is_found(learner: type[Learner], broken: str) -> None:

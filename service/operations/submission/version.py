@@ -7,19 +7,21 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from learners import catalog
 from learners.columns import Column
 from learners.errors import ParameterError, quoted
 from learners.neural.autoencoder.estimator import RECONSTRUCTION_ERROR
 from service import registry
 from service.errors import Invalid, NotFound, ServiceError
 from service.operations.decision import read_decision
+from service.operations.policies import check_intervals
 from service.operations.same_target import what_differs
 from service.operations.submission.asked import SHOWN_NAMES, Asked
 from service.store.tables import ModelVersion
 
 #: Rows that one part of a prediction answers.
 PART_ROWS = 50_000
-_DEFAULTS = {"format": "csv", "explain": False, "unseen": "other", "missing": "as-model"}
+_DEFAULTS = {"format": "csv", "explain": False, "interval": False, "unseen": "other", "missing": "as-model"}
 
 
 def version(session: Session, workspace: str, asked: Asked, name: str = "version") -> dict[str, Any]:
@@ -117,10 +119,16 @@ def output(session: Session, asked: Asked, of: Mapping[str, Any]) -> dict[str, A
     normal = _DEFAULTS | given
     if not of:
         return normal
-    if "decision" in given:
-        target = Column.from_json(session.get_one(ModelVersion, of["id"]).schema["target"])
+    record = session.get_one(ModelVersion, of["id"])
+    if normal["interval"]:
         try:
-            read_decision(given["decision"], target)
+            check_intervals(catalog.get(record.learner))
+        except Invalid as error:
+            for fault in error.faults:
+                asked.refuse(fault.message, "output.interval", allowed=fault.allowed)
+    if "decision" in given:
+        try:
+            read_decision(given["decision"], Column.from_json(record.schema["target"]))
         except Invalid as error:
             for fault in error.faults:
                 asked.refuse(fault.message, f"output.{fault.parameter or 'decision'}", allowed=fault.allowed)

@@ -37,6 +37,7 @@ def run(part: Part) -> Result:
     output, number = part.request["output"], int(part.name.removeprefix(_ROWS))
     options = Options(
         explain=output["explain"],
+        interval=output.get("interval", False),
         unseen=output["unseen"],
         missing=output["missing"],
         decision=output.get("decision"),

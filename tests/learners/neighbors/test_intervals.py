@@ -80,6 +80,10 @@ def test_weighed_rows_have_the_same_reasons_alone_and_among_others(learner):
     assert together == [model.explain(row[None] + 0.1)[0].to_json() for row in X]
 
 
+def ends(intervals):
+    return np.array([(one.low, one.high) for one in intervals])
+
+
 def about_mean(votes, numbers):
     return votes, numbers - votes @ numbers, np.empty((len(votes), 0))
 
@@ -112,8 +116,8 @@ def test_all_rows_fitted_alike_have_the_textbooks_interval_of_a_line():
     b = np.linalg.lstsq(design, y, rcond=None)[0]
     s = np.sqrt(((y - design @ b) ** 2).sum() / 12)
     half = student.ppf(0.95, 12) * s * np.sqrt(1 + ((at @ np.linalg.inv(design.T @ design)) * at).sum(axis=1))
-    found = LocalLinearRegressor(k=15, scaling="none").fit(X, y).predict_interval(asked, 0.9)
-    np.testing.assert_allclose(found, np.column_stack([at @ b - half, at @ b + half]), rtol=1e-9)
+    found = LocalLinearRegressor(k=15, scaling="none").fit(X, y).predict_intervals(asked, 0.9)
+    np.testing.assert_allclose(ends(found), np.column_stack([at @ b - half, at @ b + half]), rtol=1e-9)
 
 
 #: Kernels, by what part of a neighbourhood's width they fall. Where a few rows have nearly all votes the interval is
@@ -151,7 +155,7 @@ def test_intervals_of_numbers_hold_as_often_as_they_say(kernel, learner, k):
         further = np.sin(4 * asked[:, 0]) + generator.normal(0, 0.3, len(asked))
         model = learner(k=k, **options).fit(x, y)
         for level in hits:
-            low, high = model.predict_interval(asked, level).T
+            low, high = ends(model.predict_intervals(asked, level)).T
             hits[level] += int(((low <= further) & (further <= high)).sum())
     for level, count in hits.items():
         require_coverage(count, level, wider)
