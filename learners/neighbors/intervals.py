@@ -71,10 +71,11 @@ def spread_about(votes: FloatArray, left: FloatArray, off: FloatArray) -> tuple[
         ``sum v r^2 / tr A`` and ``(tr A)^2 / tr A^2`` with ``A = V - V X (X' V X)^-1 X' V``, V the votes on a diagonal
         and X the columns of the fit; with k equal votes k - 1 - rank. ``None`` where A is 0, so nothing is left over.
     """
-    root = np.sqrt(votes)[:, None]
-    left_vectors, sizes, _ = np.linalg.svd(root * off, full_matrices=False)
-    rank = int((sizes > sizes.max(initial=0.0) * max(off.shape) * _EPSILON).sum())
-    axes = np.hstack([root, left_vectors[:, :rank]])
+    axes = root = np.sqrt(votes)[:, None]
+    if off.shape[1]:
+        left_vectors, sizes, _ = np.linalg.svd(root * off, full_matrices=False)
+        rank = int((sizes > sizes.max(initial=0.0) * max(off.shape) * _EPSILON).sum())
+        axes = np.hstack([root, left_vectors[:, :rank]])
     shares = (axes * axes).sum(axis=1)
     trace = float((votes * (1 - shares)).sum())
     if trace <= _NOTHING:

@@ -46,6 +46,8 @@ def test_values_of_numpy_are_sent_as_numbers_and_nan_as_missing() -> None:
     }
     expected = {"count": 3, "share": 0.5, "wide": 1e300, "flag": True, "name": "ä", "gone": None, "small": None}
     assert sent_by(lambda rulewood: rulewood.predict("m", [row])) == {"rows": [expected]}
+    told = {"rows": [expected], "interval": True}
+    assert sent_by(lambda rulewood: rulewood.predict("m", [row], interval=True)) == told
     assert sent_by(lambda rulewood: rulewood.explain("m", [MappingProxyType(row)])) == {"rows": [expected]}
     assert sent_by(lambda rulewood: rulewood.question("m", [row], costs={"x": np.int8(2)}))["costs"] == {"x": 2}
     fed = sent_by(lambda rulewood: rulewood.steps("m", {"x": [np.float64(1.5), 2]}, {"units": [0.1]}))

@@ -126,6 +126,28 @@ def test_answers_and_reasons_stay_the_same_with_machine_code(made: tuple[ServedM
     assert reasons(model, asked) == told
 
 
+@pytest.mark.usefixtures("native_folder")
+@given(models(), st.integers(0, 2**32))
+def test_intervals_are_those_of_reasons_alone_and_in_company(made: tuple[ServedModel, np.ndarray], seed: int) -> None:
+    """Of rows with gaps too, before machine code and by it; classes have none beside their reasons."""
+    model, asked = made
+    asked = np.where(np.random.default_rng(seed).random(asked.shape) < 0.2, np.nan, asked)
+    if not model.learner.capabilities.intervals:
+        with pytest.raises(TypeError, match="tells no intervals"):
+            next(model.intervals(asked))
+        return
+    wanted = [one["interval"] for one in reasons(model, asked)]
+    for _ in range(2):
+        assert intervals(model, asked) == wanted
+        assert [intervals(model, row[None])[0] for row in asked] == wanted
+        if covered(model):
+            model.take_up_machine_code()
+
+
+def intervals(model: ServedModel, rows: np.ndarray) -> list[Any]:
+    return [None if one is None else one.to_json() for one in model.intervals(rows)]
+
+
 def covered(model: ServedModel) -> bool:
     """Whether machine code can answer, however few rows the model has."""
     neighbours = model._neighbours
