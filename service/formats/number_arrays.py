@@ -17,8 +17,9 @@ from learners.types import Array, BoolArray, FloatArray
 from service.formats.written_numbers import NumberSyntax
 
 _ZERO, _NINE, _PLUS, _MINUS = b"09+-"
-#: The shortest text of a number that is nearer to 0 than to any other double: ``1e-324``.
-_SHORTEST_TINY = 6
+#: The shortest texts of numbers that are nearer to 0 than to any other double, with an exponent and without: ``1e-324``
+#: and a point with so many zeros after it.
+_SHORTEST_TINY, _SHORTEST_WRITTEN_OUT = 6, 324
 _NOT_ZERO = r"^[^eE]*[1-9]"
 
 
@@ -70,11 +71,20 @@ def vanished(texts: pa.StringArray, values: FloatArray) -> list[int]:
         return []
     lengths = pc.binary_length(texts).to_numpy(zero_copy_only=False)
     zeros = zeros[lengths[zeros] >= _SHORTEST_TINY]
+    if zeros.size and not _has_small_exponent(texts):
+        zeros = zeros[lengths[zeros] >= _SHORTEST_WRITTEN_OUT]
     if not zeros.size:
         return []
     tiny: Any = pc.match_substring_regex(texts.take(pa.array(zeros)), _NOT_ZERO)
     found: list[int] = zeros[tiny.to_numpy(zero_copy_only=False).astype(bool)].tolist()
     return found
+
+
+def _has_small_exponent(texts: pa.StringArray) -> bool:
+    """Whether a negative exponent stands in the memory of the texts, by which most blocks need no closer look."""
+    data = texts.buffers()[2]
+    found = b"" if data is None else data.to_pybytes()
+    return b"e-" in found or b"E-" in found
 
 
 def encoded(texts: pa.StringArray) -> tuple[Array, list[str]]:
