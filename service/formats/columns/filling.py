@@ -57,7 +57,7 @@ def fill(reader: Reader, options: ReadOptions, limits: Limits, folder: Path, sta
     """
     known, is_delimited = reader.names(), isinstance(reader, CsvReader)
     if known is not None:
-        check_names(known, limits)
+        check_names(known, limits, is_first_line=is_delimited and options.header)
         check_options(known, options, is_delimited=is_delimited)
     skip = frozenset(name for name, kind in options.kinds.items() if kind == EXCLUDED)
     first = _Pass(reader, options, limits, folder, stack)

@@ -17,8 +17,13 @@ from service.settings import Limits
 _ADVICE = " If another character separates the cells, name it in the option 'delimiter'"
 
 
-def check_names(names: Sequence[str], limits: Limits) -> None:
+def check_names(names: Sequence[str], limits: Limits, *, is_first_line: bool = False) -> None:
     """Refuse columns that could not be named later.
+
+    Args:
+        names: of the columns.
+        limits: what is too much.
+        is_first_line: whether the first line of a delimited file was taken for the names.
 
     Raises:
         TooLarge: there are too many columns.
@@ -38,7 +43,8 @@ def check_names(names: Sequence[str], limits: Limits) -> None:
             message = f"columns {seen[name]} and {number} are both named {shown(name)}"
             faults.add(Fault(message, column=cut(name)))
         seen.setdefault(name, number)
-    faults.raise_if_any("The columns' names are not valid")
+    advice = " (with header: false the first line is a row)" if is_first_line else ""
+    faults.raise_if_any(f"The columns' names are not valid{advice}")
 
 
 def _name_fault(name: str, number: int, limit: int) -> Fault | None:

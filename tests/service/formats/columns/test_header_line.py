@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.service.formats.reading_files import read
+from service.errors import Invalid
+from tests.service.formats.reading_files import read, refused
 
 IRIS = "5.1,3.5,setosa\n4.9,3.0,setosa\n7.0,3.2,versicolor\n"
 
@@ -46,3 +47,11 @@ def test_a_row_in_place_of_names_is_told(text: str, options: dict[str, object]) 
 )
 def test_names_are_not_doubted(text: str) -> None:
     assert not doubts(text, format="csv")
+
+
+@pytest.mark.parametrize("text", ["0,0,1\n2,3,4\n", "1,,2\n3,4,5\n"])
+def test_a_row_that_cannot_hold_names_is_refused_with_the_way_out(text: str) -> None:
+    refusal = refused(Invalid, text, format="csv")
+    assert "(with header: false the first line is a row)" in refusal.detail
+    assert read(text, format="csv", header=False).table.n_rows == 2
+    assert "header" not in refused(Invalid, '[{"": 1, "y": 2}]', format="json").detail
