@@ -238,12 +238,19 @@ def answer_large(model: ServedModel, body: bytes, bounds: Bounds, describe: Desc
     """The same for a body of any size, to be called in a thread."""
     if len(body) < LARGE:
         return answer_fast(model, body, bounds, describe)
-    if max(count_letter(body, b"{") - 1, count_letter(body, b"[") - 2) > bounds.rows:
+    if _may_be_too_many(len(body), len(model.inputs.columns), bounds) and (
+        max(count_letter(body, b"{") - 1, count_letter(body, b"[") - 2) > bounds.rows
+    ):
         return None  # likely too many rows, which the route tells: they are not read twice
     encoded = model.codec.read_large(body, Options(), bounds.depth)
     if encoded is None or encoded.n_rows > bounds.rows:
         return None
     return answer_json(model, encoded, Options(), describe), encoded.n_rows
+
+
+def _may_be_too_many(n_bytes: int, n_columns: int, bounds: Bounds) -> bool:
+    """Whether so many bytes have room for more rows than allowed, of a character and a comma a cell: most have not."""
+    return n_bytes > bounds.rows * (2 * n_columns + 1)
 
 
 def answer_csv(model: ServedModel, body: bytes, bounds: Bounds, describe: Describe) -> tuple[bytes, int] | None:
