@@ -127,7 +127,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "lines-chosen": (
         "local-linear-regressor",
-        {"k": 7, "choose_k": "leave-one-out", "weighting": "information-gain", "kernel": "inverse"},
+        {"k": 12, "choose_k": "leave-one-out", "weighting": "information-gain", "kernel": "inverse"},
     ),
     "ridge-cubic": ("linear-regressor", {"penalty": "ridge", "alpha": 0.01, "degree": 3, "missing_indicators": False}),
     "lasso": ("linear-regressor", {"penalty": "lasso", "alpha": 0.2}),

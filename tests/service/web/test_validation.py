@@ -25,7 +25,7 @@ ROUTES = [
         ["cursor", "dataset", "form", "format", "limit", "simplify", "source", "surrogate"],
     ),
     ("GET", "/api/v1/models/none/tree", ["format", "layout", "levels", "max_depth", "max_leaves", "node"]),
-    ("POST", "/api/v1/models/none/predictions", ["decision", "explain", "missing", "strict", "unseen"]),
+    ("POST", "/api/v1/models/none/predictions", ["decision", "explain", "interval", "missing", "strict", "unseen"]),
     ("POST", "/api/v1/models/none/explanations", ["decision", "missing", "strict", "unseen"]),
     ("GET", "/api/v1/models/none/importances", ["dataset", "kind", "metric", "n_rows", "repeats", "seed"]),
     ("GET", "/api/v1/keys", []),
