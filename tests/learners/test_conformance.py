@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import inspect
+import pkgutil
 from functools import partial
 from typing import Any
 
@@ -13,26 +15,17 @@ import pytest
 from learners import checks
 from learners.base import Learner
 from learners.catalog import LEARNERS, get
-from learners.checks import (
-    KNOWN_FAILURES,
-    Check,
-    checks_for,
-    contract,
-    data,
-    explanations,
-    intervals,
-    metamorphic,
-    persistence,
-    prediction,
-    running,
-    suite,
-    weights,
-)
+from learners.checks import KNOWN_FAILURES, Check, checks_for, running, suite
 from learners.neighbors import NearestNeighborsRegressor
 from tests.learners.examples import Majority, Mean, Narrow
 
 CASES = [(learner, check) for learner in LEARNERS for check in checks_for(learner)]
-MODULES = (contract, data, explanations, intervals, metamorphic, persistence, prediction, running, weights)
+#: Whatever is neither a tool of the checks nor their list holds checks.
+MODULES = [
+    importlib.import_module(f"learners.checks.{found.name}")
+    for found in pkgutil.iter_modules(checks.__path__)
+    if found.name not in ("require", "samples", "suite")
+]
 
 
 @pytest.mark.parametrize(("learner", "check"), CASES, ids=[f"{one.name}-{check.name}" for one, check in CASES])
